@@ -11,8 +11,12 @@ use utoipa::ToSchema;
 
 use crate::search::{PageRequest, ResultPage, SortDefinition, Sorting};
 
+/// Maximum number of characters of a text in a history.
+const MAX_TEXT: usize = 1_000;
+
 /// The values of a member before and after a change. Absent: the member had, or has, no value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Change {
     /// The value before.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,6 +26,31 @@ pub struct Change {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub to: Option<Value>,
+    /// The number of characters of `from`, if it has only the first 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub from_length: Option<usize>,
+    /// The number of characters of `to`, if it has only the first 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub to_length: Option<usize>,
+}
+
+impl Change {
+    /// Creates a change, with the first [`MAX_TEXT`] characters of longer texts.
+    pub fn new(mut from: Option<Value>, mut to: Option<Value>) -> Self {
+        let (from_length, to_length) = (shorten(&mut from), shorten(&mut to));
+        Self { from, to, from_length, to_length }
+    }
+}
+
+/// Shortens a text of more than [`MAX_TEXT`] characters. Returns its previous length, if it was one.
+fn shorten(value: &mut Option<Value>) -> Option<usize> {
+    let Some(Value::String(text)) = value else { return None };
+    let (end, _) = text.char_indices().nth(MAX_TEXT)?;
+    let length = text.chars().count();
+    text.truncate(end);
+    Some(length)
 }
 
 /// Changes by the names of request members.
@@ -37,7 +66,7 @@ pub fn changes<const N: usize>(before: Members<N>, after: Members<N>) -> Changes
         (Some(from), Some(to)) => !is_same(from, to),
         (from, to) => from != to,
     });
-    changed.map(|((name, from), (_, to))| (name, Change { from, to })).collect()
+    changed.map(|((name, from), (_, to))| (name, Change::new(from, to))).collect()
 }
 
 /// Returns true if two values are equal. `1` equals `1.0`.
@@ -93,6 +122,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn long_texts_are_recorded_by_their_beginning_and_length() {
+        let text = |length: usize| Some(json!("\u{1f404}".repeat(length)));
+        let changes = changes([("a", text(1_000)), ("b", text(1_001))], [("a", text(1_002)), ("b", None)]);
+        let beginning = text(1_000);
+        let expected = json!({
+            "a": {"from": beginning, "to": beginning, "toLength": 1_002},
+            "b": {"from": beginning, "fromLength": 1_001},
+        });
+        assert_eq!(json!(changes), expected);
+    }
 
     #[test]
     fn members_that_differ_are_changes() {

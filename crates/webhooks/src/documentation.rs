@@ -27,10 +27,14 @@ pub enum DataSchema {
     Id,
     /// Another text.
     Text,
+    /// An array of texts.
+    Texts,
     /// The saved searches that found a listing.
     Matches,
     /// The schema of the document with this name.
     Named(&'static str),
+    /// An object with these members.
+    Object(&'static [(&'static str, DataSchema)]),
 }
 
 impl DataSchema {
@@ -38,6 +42,7 @@ impl DataSchema {
         match self {
             Self::Id => json!({ "type": "string", "format": "uuid" }),
             Self::Text => json!({ "type": "string" }),
+            Self::Texts => json!({ "type": "array", "items": { "type": "string" } }),
             Self::Matches => json!({ "type": "array", "items": { "type": "object",
                 "required": ["savedSearchId", "name", "userId"],
                 "properties": {
@@ -46,6 +51,12 @@ impl DataSchema {
                     "userId": { "type": "string" }
                 } } }),
             Self::Named(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
+            Self::Object(members) => {
+                let names: Vec<_> = members.iter().map(|(name, _)| name).collect();
+                let properties: serde_json::Map<_, _> =
+                    members.iter().map(|(name, schema)| ((*name).to_owned(), schema.schema())).collect();
+                json!({ "type": "object", "required": names, "properties": properties })
+            }
         }
     }
 }

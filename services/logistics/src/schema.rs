@@ -55,7 +55,7 @@ diesel::table! {
         accepted_at -> Nullable<database::TimestampSql>,
         /// The id of the user who accepted the load.
         accepted_by -> Nullable<Text>,
-        /// The number of the revision, from 1. Grows by one with each change except sending.
+        /// The number of the revision, from 1. Grows by one with each change; sending is one if it assigns a carrier.
         revision -> BigInt,
         /// The id of the user who created the load. NULL if an older version stored it.
         creator_id -> Nullable<Text>,
@@ -99,6 +99,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// The last notifications to drivers that organisations sent, whose number in a period is limited.
+    driver_sendings (organisation_id, n) {
+        organisation_id -> Text,
+        /// Counts the notifications of the organisation, from 1.
+        n -> BigInt,
+        at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
     /// The loads that each user created, on SQLite only. Loads that wait for the full-text index may be missing.
     load_creators (creator_id, load_id) {
         creator_id -> Text,
@@ -121,7 +131,7 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers, notifications);
+diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers, load_events, notifications);
 
 diesel::table! {
     /// The outbox of notifications. Each is stored in the transaction of its event.

@@ -7,11 +7,25 @@ use crate::notifications;
 
 /// `data` of the events of loads.
 const LOAD: &[(&str, DataSchema)] = &[("load", DataSchema::Named("Load"))];
+/// `data` of the revocation of a driver. To a carrier that lost the load, `load` has `id` and `reference` only.
+const REVOKED_DRIVER: &[(&str, DataSchema)] =
+    &[("driverId", DataSchema::Text), ("load", DataSchema::Named("Load"))];
+/// `data` of the event of a carrier that lost a load.
+const RELEASED: &[(&str, DataSchema)] =
+    &[("load", DataSchema::Object(&[("id", DataSchema::Id), ("reference", DataSchema::Text)]))];
 /// `data` of the notifications to the webhook of the deployment.
 const NOTIFICATION: &[(&str, DataSchema)] = &[
     ("notificationId", DataSchema::Id),
     ("loadId", DataSchema::Id),
     ("recipientId", DataSchema::Text),
+    ("load", DataSchema::Named("Load")),
+];
+
+/// `data` of the cancellation to the webhook of the deployment.
+const CANCELLATION: &[(&str, DataSchema)] = &[
+    ("notificationId", DataSchema::Id),
+    ("loadId", DataSchema::Id),
+    ("recipientIds", DataSchema::Texts),
     ("load", DataSchema::Named("Load")),
 ];
 
@@ -29,7 +43,7 @@ const fn notification(event: notifications::Event, summary: &'static str) -> Eve
     }
 }
 
-const EVENTS: [EventDescription; 9] = [
+const EVENTS: [EventDescription; 12] = [
     of_load("load.created", "A load was created."),
     of_load("load.updated", "A load was edited."),
     of_load("load.cancelled", "A load was cancelled."),
@@ -37,6 +51,20 @@ const EVENTS: [EventDescription; 9] = [
     of_load("load.corrected", "The proof of delivery of a load was corrected."),
     of_load("load.sent_to_driver", "A load was sent to a driver."),
     of_load("load.sent_to_carrier", "A load was sent to its carrier."),
+    EventDescription {
+        name: "load.driver_revoked",
+        summary: "A driver of a load was revoked.",
+        schema: "DriverRevokedMessage",
+        data: REVOKED_DRIVER,
+        is_subscribable: true,
+    },
+    EventDescription {
+        name: "load.released",
+        summary: "The organisation is no longer the carrier of a load.",
+        schema: "LoadReleasedMessage",
+        data: RELEASED,
+        is_subscribable: true,
+    },
     notification(
         notifications::Event::SentToDriver,
         "A load was sent to a driver: to the webhook of the deployment (`service.webhook_url`).",
@@ -45,6 +73,13 @@ const EVENTS: [EventDescription; 9] = [
         notifications::Event::SentToCarrier,
         "A load was sent to its carrier: to the webhook of the deployment (`service.webhook_url`).",
     ),
+    EventDescription {
+        name: notifications::Event::Cancelled.into_str(),
+        summary: "A load was cancelled: to the webhook of the deployment (`service.webhook_url`).",
+        schema: "CancellationMessage",
+        data: CANCELLATION,
+        is_subscribable: false,
+    },
 ];
 
 /// Adds the events to the OpenAPI document.

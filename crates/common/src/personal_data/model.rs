@@ -17,6 +17,8 @@ pub const DOCUMENT_BATCH_SIZE: i64 = 100;
 
 /// Members of documents that contain the id of a user.
 const ID_MEMBERS: [&str; 3] = ["userId", "recipientId", "driverId"];
+/// The member with the ids of several users.
+const IDS_MEMBER: &str = "recipientIds";
 
 /// A kind of records that contain the id of a user.
 #[derive(Clone, Copy)]
@@ -167,6 +169,11 @@ pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) 
                     changed = true;
                 }
             }
+            let ids = members.get_mut(IDS_MEMBER).and_then(Value::as_array_mut);
+            for id in ids.into_iter().flatten().filter(|id| **id == *erasure.user_id) {
+                *id = erasure.erased_id.clone().into();
+                changed = true;
+            }
             let is_user = members.get("userId").is_some_and(|id| *id == *erasure.erased_id);
             let file = members.get("id").and_then(Value::as_str).map(str::to_ascii_lowercase);
             if (is_user || file.is_some_and(|id| files.contains(&id)))
@@ -222,6 +229,7 @@ mod tests {
                 {"id": "F1", "name": "ann", "userName": "Ann B"}, {"id": "f2", "userName": "Ann B"},
             ]}},
             "others": [{"userId": "ben", "userName": "Ann"}, {"driverId": "ann"}, {"driverId": ["ann", null, 1]}],
+            "recipientIds": ["ben", "ann", 1],
         });
         assert!(erase_in(&mut document, &erasure, &files));
         let expected = json!({
@@ -230,6 +238,7 @@ mod tests {
                 {"id": "F1", "name": "ann", "userName": "erased user"}, {"id": "f2", "userName": "Ann B"},
             ]}},
             "others": [{"userId": "ben", "userName": "Ann"}, {"driverId": "erased-1"}, {"driverId": ["ann", null, 1]}],
+            "recipientIds": ["ben", "erased-1", 1],
         });
         assert_eq!(document, expected);
         assert!(!erase_in(&mut document, &erasure, &files), "erasing again changes nothing");

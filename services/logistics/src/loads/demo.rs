@@ -14,7 +14,7 @@ use crate::commodities::Catalogue;
 use crate::examples::{
     COMPLETED_LOAD, DRIVER, LOAD, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_PROVE, NOTIFICATION,
 };
-use crate::notifications::{self, Event, NewNotification};
+use crate::notifications::{self, Event, NewNotification, Recipients};
 
 /// Creates the loads that do not exist yet.
 ///
@@ -94,7 +94,7 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
 
 fn send_to_driver(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {
     store::add_driver(c, load.id, DRIVER)?;
-    let changes = Changes::from([("driverId", Change { from: None, to: Some(json!(DRIVER)) })]);
+    let changes = Changes::from([("driverId", Change::new(None, Some(json!(DRIVER))))]);
     history::record(c, &NewEvent { changes, ..NewEvent::new(load.id, EventType::SentToDriver, caller) })
 }
 
@@ -104,7 +104,7 @@ fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
         event: Event::SentToDriver,
         load_id: load.id,
         load,
-        recipient_id: DRIVER,
+        recipients: Recipients::One(DRIVER),
     };
     notifications::create_with_id(c, parse(NOTIFICATION)?, &notification).map(drop)
 }

@@ -29,11 +29,12 @@ impl StoredLoad {
         [&self.proof, &self.corrected_proof].into_iter().flatten().any(|known| known == proof)
     }
 
-    /// Returns true if the caller acts for the organisation that created the load or for its organiser, or is an
-    /// `admin`. These edit and cancel the load.
+    /// Returns true if the caller acts for the organiser, or for the carrier that created the load, or is an `admin`.
+    /// These edit and cancel the load. A creator that is no party any more only reads it.
     pub(crate) fn is_managed_by(&self, caller: &Caller) -> bool {
         let is_creator = self.created_by.as_ref().is_some_and(|id| caller.acts_for(id));
-        caller.admin || is_creator || is_own(self.load.organiser.as_ref(), caller)
+        let manages_as_carrier = is_creator && self.is_carried_by(caller);
+        caller.admin || manages_as_carrier || is_own(self.load.organiser.as_ref(), caller)
     }
 
     /// Returns true if the caller acts for the carrier.

@@ -23,6 +23,10 @@ pub(crate) enum Event {
     #[serde(rename = "load.sent_to_carrier")]
     #[strum(serialize = "load.sent_to_carrier")]
     SentToCarrier,
+    /// A load was cancelled.
+    #[serde(rename = "load.cancelled")]
+    #[strum(serialize = "load.cancelled")]
+    Cancelled,
 }
 
 /// An entry of a load's delivery log (docs/api/webhooks.md, "Delivery log").
@@ -39,7 +43,7 @@ pub(crate) struct Notification {
     /// The reported event.
     #[schema(value_type = Event)]
     pub(crate) event: String,
-    /// Id of the driver or carrier.
+    /// Id of the driver or carrier. Empty for `load.cancelled`, which goes to all drivers.
     pub(crate) recipient_id: String,
     /// Delivery status.
     #[schema(value_type = Status)]
@@ -74,9 +78,30 @@ pub(super) struct Message<'a, L> {
 pub(super) struct MessageData<'a, L> {
     pub(super) notification_id: Id,
     pub(super) load_id: Id,
-    /// Id of the driver or carrier.
-    pub(super) recipient_id: &'a str,
+    #[serde(flatten)]
+    pub(super) recipients: Recipients<'a>,
     pub(super) load: &'a L,
+}
+
+/// Whom a notification is for.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) enum Recipients<'a> {
+    /// The id of a driver or carrier.
+    #[serde(rename = "recipientId")]
+    One(&'a str),
+    /// The ids of all drivers.
+    #[serde(rename = "recipientIds")]
+    Drivers(&'a [String]),
+}
+
+impl<'a> Recipients<'a> {
+    /// Returns the recipient as the delivery log shows it.
+    pub(super) fn id(self) -> &'a str {
+        match self {
+            Self::One(id) => id,
+            Self::Drivers(_) => "",
+        }
+    }
 }
 
 /// A notification to store, with the load `L`.
@@ -89,8 +114,7 @@ pub(crate) struct NewNotification<'a, L> {
     pub(crate) load_id: Id,
     /// The load, as receivers get it.
     pub(crate) load: &'a L,
-    /// Id of the driver or carrier.
-    pub(crate) recipient_id: &'a str,
+    pub(crate) recipients: Recipients<'a>,
 }
 
 /// Returns the message of a redelivery, given the status before it.

@@ -3,12 +3,15 @@
 use common::{Caller, Error, PageRequest, ResultPage};
 use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
+use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use serde::Serialize;
 use webhooks::outbox::{self, Channel as _, Status};
 
 use super::channel::Channel;
 use super::model::{Event, Message, MessageData, NewNotification, Notification, order};
+use crate::schema::load_events::dsl as e;
 use crate::schema::loads::dsl as l;
 use crate::schema::notifications::{self, dsl as n};
 
@@ -48,7 +51,7 @@ pub(crate) fn create_with_id<L: Serialize>(
         n::id.eq(id),
         n::load_id.eq(new.load_id),
         n::event.eq(new.event.into_str()),
-        n::recipient_id.eq(new.recipient_id),
+        n::recipient_id.eq(new.recipients.id()),
         n::status.eq(Status::Pending.into_str()),
         n::attempts.eq(0),
         n::created_at.eq(at),
@@ -78,7 +81,7 @@ fn update_pending<L: Serialize>(
     let pending = n::notifications
         .filter(n::load_id.eq(new.load_id))
         .filter(n::event.eq(new.event.into_str()))
-        .filter(n::recipient_id.eq(new.recipient_id))
+        .filter(n::recipient_id.eq(new.recipients.id()))
         .filter(n::due_at.is_not_null())
         .order(n::id.desc())
         .select((n::id, n::created_at, n::pending_since, n::attempts));
@@ -95,14 +98,14 @@ fn update_pending<L: Serialize>(
 }
 
 fn body<L: Serialize>(id: Id, timestamp: Timestamp, new: &NewNotification<'_, L>) -> Result<Json, Error> {
-    let NewNotification { event, load_id, load, recipient_id, .. } = *new;
-    let data = MessageData { notification_id: id, load_id, recipient_id, load };
+    let NewNotification { event, load_id, load, recipients, .. } = *new;
+    let data = MessageData { notification_id: id, load_id, recipients, load };
     Ok(Json::of(&Message { id, event, timestamp, data })?)
 }
 
-/// Returns the newest 1,000 notifications of a load, newest first.
-pub(crate) fn list(c: &mut AnyConnection, load_id: Id) -> Result<Vec<Notification>, Error> {
-    let of_load = n::notifications.filter(n::load_id.eq(load_id)).order(n::id.desc()).limit(MAX_LISTED);
+/// Returns the newest 1,000 notifications of a load that the caller may see, newest first.
+pub(crate) fn list(c: &mut AnyConnection, caller: &Caller, load_id: Id) -> Result<Vec<Notification>, Error> {
+    let of_load = visible(caller).filter(n::load_id.eq(load_id)).order(n::id.desc()).limit(MAX_LISTED);
     Ok(of_load.select(Notification::as_select()).load(c)?)
 }
 
@@ -115,7 +118,8 @@ pub(crate) struct NotificationSearch {
     pub status: Option<String>,
 }
 
-/// Selects the notifications of loads whose organiser or carrier is the caller's organisation; all for `admin`.
+/// Selects the notifications of loads whose organiser or carrier is the caller's organisation; all for `admin`. A
+/// carrier sees its own, and those since it became the carrier.
 fn visible(caller: &Caller) -> notifications::BoxedQuery<'_, MultiBackend> {
     let all = notifications::table.into_boxed();
     if caller.admin {
@@ -123,7 +127,14 @@ fn visible(caller: &Caller) -> notifications::BoxedQuery<'_, MultiBackend> {
     }
     let own = caller.organisation_id_or_empty();
     let of_party = l::organiser_id.eq(own).or(l::carrier_id.eq(own));
-    all.filter(diesel::dsl::exists(l::loads.filter(l::id.eq(n::load_id)).filter(of_party)))
+    let of_load = || l::loads.filter(l::id.eq(n::load_id));
+    let organised = of_load().filter(l::organiser_id.eq(own));
+    let later_carrier = e::load_events
+        .filter(e::load_id.eq(n::load_id))
+        .filter(e::at.gt(n::created_at))
+        .filter(sql::<Bool>("(load_events.changes -> 'carrierId') IS NOT NULL"));
+    all.filter(exists(of_load().filter(of_party)))
+        .filter(n::recipient_id.eq(own).or(exists(organised)).or(not(exists(later_carrier))))
 }
 
 fn matches<'a>(

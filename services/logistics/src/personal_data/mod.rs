@@ -27,7 +27,14 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             list: store::list_driver_events,
             erase: store::erase_driver_events,
         },
-        RecordKind { name: "drivers", list: store::list_drivers, erase: |c, e| DRIVERS.erase(c, e) },
+        RecordKind {
+            name: "drivers",
+            list: store::list_drivers,
+            erase: |c, e| {
+                store::erase_reports(c, e)?;
+                DRIVERS.erase(c, e)
+            },
+        },
         RecordKind {
             name: "notifications",
             list: store::list_notifications,

@@ -59,7 +59,7 @@ testkit::on_both! {
         app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&User::of("haul")).json(&proof).send().await.ok();
     }
 
-    async fn creators_that_are_no_party_read_edit_and_cancel_only(backend) {
+    async fn creators_that_are_no_party_read_only(backend) {
         let app = app(backend).await;
         let (grain, haul, fast) = (User::of("grain"), User::of("haul"), User::of("fast"));
         let (id, proven) = (create_load(&app).await, create_load(&app).await);
@@ -75,6 +75,9 @@ testkit::on_both! {
             ("POST", format!("/v1/loads/{proven}/proof-of-delivery"), proof_form()),
             ("POST", format!("/v1/loads/{proven}/proof-of-delivery/corrections"), json!({"weightNet": 1, "reason": "r"})),
             ("POST", "/v1/loads/send-to-driver".into(), json!({"loadId": id, "driverId": "dai"})),
+            ("PATCH", path.clone(), json!({"reference": "edited"})),
+            ("PATCH", path.clone(), json!({"carrierId": "haul"})),
+            ("POST", format!("{path}/cancel"), json!({})),
             ("POST", "/v1/loads/send-to-carrier".into(), json!({"loadId": id, "carrierId": "fast"})),
             ("POST", format!("{path}/accept"), json!({})),
             ("DELETE", format!("{path}/drivers/dai"), json!({})),
@@ -91,14 +94,10 @@ testkit::on_both! {
             assert_eq!(app.get(list).by(&haul).send().await.ok(), json!([]), "{list}");
         }
         app.get(&path).by(&haul).send().await.ok();
-        patch(&app, &haul, &id, &json!({"reference": "edited"})).await.ok();
         // As the driver it proves, as any driver does.
         let sent = json!({"loadId": id, "driverId": haul.claims["sub"]});
         app.post("/v1/loads/send-to-driver").by(&grain).json(&sent).send().await.ok();
         assert_eq!(prove(&app, &haul, &id, &proof_form()).await.ok()["status"], "completed");
-        let other = create_load(&app).await;
-        patch(&app, &haul, &other, &json!({"carrierId": "fast"})).await.ok();
-        assert_eq!(cancel(&app, &haul, &other).await.ok()["status"], "cancelled");
     }
 
     async fn a_change_fills_in_the_creator_of_an_older_load(backend) {

@@ -2,6 +2,23 @@
 
 use super::*;
 
+/// Returns the table of the sendings to drivers, and the time that was this number of seconds ago.
+fn driver_sendings(backend: Backend, seconds: u32) -> (&'static str, String) {
+    match backend {
+        Backend::Sqlite => ("driver_sendings", format!("(unixepoch() - {seconds}) * 1000")),
+        Backend::Postgres => ("logistics.driver_sendings", format!("now() - interval '{seconds} seconds'")),
+    }
+}
+
+/// Stores this many sendings of `haul`, five minutes ago.
+fn insert_sendings(app: &App, backend: Backend, count: u32) {
+    let (table, ago) = driver_sendings(backend, 300);
+    app.database.execute(&format!(
+        "INSERT INTO {table} (organisation_id, n, at) WITH RECURSIVE sent(n) AS (SELECT 1 UNION ALL \
+         SELECT n + 1 FROM sent WHERE n < {count}) SELECT 'haul', n, {ago} FROM sent"
+    ));
+}
+
 testkit::on_both! {
     async fn drivers_read_and_prove_loads_sent_to_them(backend) {
         let app = app(backend).await;
@@ -121,5 +138,96 @@ testkit::on_both! {
             let page = app.get(&format!("/v1/loads?f:driverId=me&limit=1&offset={n}")).by(&dai).send().await;
             assert_eq!(page.header("link").contains("rel=\"next\""), n == 0);
         }
+    }
+
+    async fn a_load_has_at_most_20_drivers_on_pages(backend) {
+        let app = app(backend).await;
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
+        let path = format!("/v1/loads/{id}/drivers");
+        let send = async |n: usize| {
+            let sent = json!({"loadId": id, "driverId": format!("driver-{n:02}")});
+            app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await
+        };
+        for n in 0..20 {
+            send(n).await.ok();
+        }
+        let refused = send(20).await;
+        assert_eq!(refused.status, 409);
+        assert_eq!(refused.json()["body"]["reason"], "limit_reached");
+        send(3).await.ok();
+        let page = app.get(&format!("{path}?limit=7&offset=14&count=true")).by(&haul).send().await;
+        assert_eq!((page.header("x-total-count"), page.header("link").contains("rel=\"next\"")), ("20", false));
+        assert_eq!(page.ok().as_array().unwrap().len(), 6);
+        let page = app.get(&format!("{path}?limit=7")).by(&haul).send().await;
+        assert!(page.header("link").contains("offset=7>; rel=\"next\""), "{}", page.header("link"));
+        assert_eq!(page.ok()[0]["driverId"], "driver-00");
+        assert_eq!(app.get(&path).by(&haul).send().await.ok().as_array().unwrap().len(), 20);
+        app.call("DELETE", &format!("{path}/driver-00")).by(&haul).send().await.ok();
+        send(20).await.ok();
+    }
+
+    async fn concurrent_sendings_keep_the_limit_of_drivers(backend) {
+        let app = app(backend).await;
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 0..23 {
+            let sent = json!({"loadId": id, "driverId": format!("driver-{n}")});
+            tasks.spawn(app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send());
+        }
+        let statuses: Vec<_> = tasks.join_all().await.iter().map(|reply| reply.status).collect();
+        assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 20, "{statuses:?}");
+        assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 3, "{statuses:?}");
+    }
+
+    async fn an_organisation_sends_600_notifications_to_drivers_in_ten_minutes(backend) {
+        let app = app_with_pending_notifications(backend).await;
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
+        insert_sendings(&app, backend, 599);
+        let send = async |user: &User, driver: &str| {
+            let sent = json!({"loadId": id, "driverId": driver});
+            app.post("/v1/loads/send-to-driver").by(user).json(&sent).send().await
+        };
+        send(&haul, "dai").await.ok();
+        let limited = send(&haul, "eve").await;
+        let wait: u64 = limited.header("retry-after").parse().unwrap();
+        assert!((200..=301).contains(&wait), "{wait}");
+        assert_eq!(limited.error(429), "rate_limited");
+        send(&haul, "dai").await.ok();
+        send(&User::of("grain"), "eve").await.ok();
+        // The pending notification of the other organisation absorbs this one.
+        send(&haul, "eve").await.ok();
+        let listed = app.get(&format!("/v1/loads/{id}/drivers")).by(&haul).send().await.ok();
+        assert_eq!(listed.as_array().unwrap().len(), 2);
+    }
+
+    async fn absorbed_sendings_are_not_counted(backend) {
+        let app = app_with_pending_notifications(backend).await;
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
+        insert_sendings(&app, backend, 598);
+        for (user, driver) in [(&User::of("grain"), "dai"), (&haul, "dai"), (&haul, "dai"), (&haul, "eve"), (&haul, "fay")] {
+            let sent = json!({"loadId": id, "driverId": driver});
+            app.post("/v1/loads/send-to-driver").by(user).json(&sent).send().await.ok();
+        }
+        let sent = json!({"loadId": id, "driverId": "gus"});
+        assert_eq!(app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.error(429), "rate_limited");
+        // Those of the last 600 that are older than ten minutes count no more, and rows of others are deleted.
+        let (table, ago) = driver_sendings(backend, 601);
+        app.database.execute(&format!("UPDATE {table} SET at = {ago} WHERE n = 1"));
+        app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
+        assert_eq!(app.database.count(&format!("(SELECT n FROM {table} WHERE organisation_id = 'haul') AS sent")), 600);
+    }
+
+    async fn concurrent_sendings_keep_the_limit_of_an_organisation(backend) {
+        let app = app(backend).await;
+        let haul = User::of("haul");
+        insert_sendings(&app, backend, 593);
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..12 {
+            let sent = json!({"loadId": create_load(&app).await, "driverId": "dai"});
+            tasks.spawn(app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send());
+        }
+        let statuses: Vec<_> = tasks.join_all().await.iter().map(|reply| reply.status).collect();
+        assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 7, "{statuses:?}");
+        assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 5, "{statuses:?}");
     }
 }

@@ -67,14 +67,14 @@ testkit::on_both! {
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
         let (dai, mill) = (User::individual("dai"), User::of("mill"));
         let (by_organiser, by_carrier) = (create(&app, &system, &grain).await, create(&app, &system, &haul).await);
-        // The creator that is the carrier stays the creator when another one carries the load.
+        // The creator that is the carrier only reads the load when another one carries it.
         let left = create(&app, &system, &haul).await;
         patch(&app, &haul, &left, &json!({"carrierId": "slow"})).await.ok();
         for (id, user, may_all, may_some) in [
             (&by_organiser, &grain, true, true), (&by_organiser, &admin, true, true), (&by_organiser, &haul, false, true),
             (&by_organiser, &dai, false, false), (&by_organiser, &mill, false, false),
             (&by_carrier, &grain, true, true), (&by_carrier, &haul, true, true), (&by_carrier, &mill, false, false),
-            (&left, &haul, true, true), (&left, &User::of("slow"), false, true),
+            (&left, &haul, false, false), (&left, &User::of("slow"), false, true),
         ] {
             let path = format!("/v1/loads/{id}");
             for (member, value, pointer) in editable() {

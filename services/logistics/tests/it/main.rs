@@ -38,6 +38,7 @@ mod proof_weights;
 mod query_plans;
 mod races;
 mod read;
+mod replaced_carrier;
 mod revisions;
 mod search;
 mod search_csv;
@@ -121,6 +122,18 @@ async fn patch(app: &App, user: &User, id: &str, members: &Value) -> testkit::Te
 /// Cancels a load without a reason.
 async fn cancel(app: &App, user: &User, id: &str) -> testkit::TestResponse {
     app.post(&format!("/v1/loads/{id}/cancel")).by(user).send().await
+}
+
+/// Starts the service. Its notifications stay pending.
+async fn app_with_pending_notifications(backend: Backend) -> App {
+    let settings = Settings {
+        webhook_url: Some("http://127.0.0.1:9/".parse().unwrap()),
+        webhook_secrets: vec![secret(1).into()],
+        webhook_allow_private: true,
+        webhook_retry_seconds: 3_600,
+        ..Settings::default()
+    };
+    App::start::<Logistics>(backend, settings).await
 }
 
 /// Returns the history of a load, as an administrator reads it.

@@ -30,25 +30,27 @@ testkit::on_both! {
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let id = load["id"].as_str().unwrap();
-        for (path, member, value) in [("driver", "driverId", "dai"), ("carrier", "carrierId", "haul")] {
+        for (path, member, value, expected) in
+            [("driver", "driverId", "dai", 1), ("carrier", "carrierId", "haul", 2), ("carrier", "carrierId", "haul", 2)]
+        {
             let sent = json!({"loadId": id, member: value});
             app.post(&format!("/v1/loads/send-to-{path}")).by(&grain).json(&sent).send().await.ok();
-            assert_eq!(revision(&app, id).await, 1);
+            assert_eq!(revision(&app, id).await, expected, "a new carrier is a change of the load");
         }
         let edited = patch(&app, &grain, id, &json!({"weight": 30})).await;
-        assert_eq!(edited.header("etag"), "\"2\"");
-        assert_eq!(revision(&app, id).await, 2);
-        patch(&app, &grain, id, &json!({"weight": 30})).await.ok();
-        assert_eq!(revision(&app, id).await, 2, "nothing changed");
-        app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(&grain).send().await.ok();
+        assert_eq!(edited.header("etag"), "\"3\"");
         assert_eq!(revision(&app, id).await, 3);
+        patch(&app, &grain, id, &json!({"weight": 30})).await.ok();
+        assert_eq!(revision(&app, id).await, 3, "nothing changed");
+        app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(&grain).send().await.ok();
+        assert_eq!(revision(&app, id).await, 4);
         for _ in 0..2 {
             prove(&app, &haul, id, &proof_form()).await.ok();
-            assert_eq!(revision(&app, id).await, 4);
+            assert_eq!(revision(&app, id).await, 5);
         }
         let correction = json!({"weightNet": 28, "reason": "misread"});
         app.post(&format!("/v1/loads/{id}/proof-of-delivery/corrections")).by(&haul).json(&correction).send().await.ok();
-        assert_eq!(revision(&app, id).await, 5);
+        assert_eq!(revision(&app, id).await, 6);
         let entered = create_load(&app).await;
         for _ in 0..2 {
             accept(&app, &entered).await;
@@ -104,5 +106,41 @@ testkit::on_both! {
         assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
         assert!(statuses.iter().all(|status| [200, 412].contains(status)), "{statuses:?}");
         assert_eq!((revision(&app, &id).await, events(&app, &id).await.len()), (2, 2));
+    }
+
+    async fn every_change_of_a_load_honours_if_match(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let (id, entered) = (create_load(&app).await, create_load(&app).await);
+        let sent = json!({"loadId": id, "driverId": "dai"});
+        app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
+        let correction = json!({"weightNet": 28, "reason": "misread"});
+        for (method, path, user, body) in [
+            ("POST", format!("/v1/loads/{entered}/accept"), &grain, json!({})),
+            ("DELETE", format!("/v1/loads/{id}/drivers/dai"), &haul, json!({})),
+            ("PATCH", format!("/v1/loads/{id}"), &haul, json!({"ticketNumber": "1"})),
+            ("POST", format!("/v1/loads/{id}/proof-of-delivery"), &haul, proof_form()),
+            ("POST", format!("/v1/loads/{id}/proof-of-delivery/corrections"), &haul, correction),
+            ("POST", format!("/v1/loads/{entered}/cancel"), &grain, json!({})),
+        ] {
+            let load = if path.contains(&entered) { &entered } else { &id };
+            let known = revision(&app, load).await;
+            let call = async |tag: String, key: &str| {
+                let request = app.call(method, &path).by(user).json(&body).header("if-match", &tag);
+                request.header("idempotency-key", key).send().await
+            };
+            let stale = call("\"99\"".into(), &format!("\"stale {path}\"")).await;
+            assert_eq!(stale.json()["body"]["revision"], known, "{method} {path}");
+            assert_eq!(stale.error(412), "precondition_failed");
+            assert_eq!(revision(&app, load).await, known, "{method} {path}");
+            let key = format!("\"{path}\"");
+            call(format!("W/\"{known}\""), &key).await.ok();
+            assert_eq!(revision(&app, load).await, known + 1, "{method} {path}");
+            if method == "POST" {
+                call(format!("\"{known}\""), &key).await.ok();
+                let repeat = call(format!("\"{known}\""), &format!("\"repeat {path}\"")).await;
+                assert_eq!(repeat.error(412), "precondition_failed", "{path}");
+            }
+        }
     }
 }

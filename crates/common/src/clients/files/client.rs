@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 
 use super::found::FoundFiles;
-use super::model::DueShare;
+use super::model::{DueShare, Sharing};
 use super::resolver::{CallError, OnBehalfOf, Resolver};
 use crate::Error;
 use crate::auth::Caller;
@@ -172,8 +172,12 @@ impl FileClient {
         };
         // The system service shares once for each `shareId`. So the retry of an attempt whose response was lost does
         // not undo an unsharing that happened meanwhile.
-        let body =
-            json!({ "ids": ids, "shareWith": share.organisations, "shareId": share_id, "brief": true });
+        let mut body = json!({ "ids": ids, "brief": true });
+        let (member, organisations) = share.sharing.member();
+        body[member] = json!(organisations);
+        if matches!(share.sharing, Sharing::With(_)) {
+            body["shareId"] = json!(share_id);
+        }
         self.0.call(&by, &body, 1).await.map(drop)
     }
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use database::{Id, Timestamp};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::auth::Caller;
 use crate::wire::FileReference;
@@ -41,7 +41,43 @@ impl FileInfo {
     }
 }
 
-/// Files that are to be shared because a load or a listing was stored.
+/// What happens to files, as it is stored. Earlier releases know only the first form, and leave the other one to this
+/// release.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Sharing {
+    /// They are shared with these organisations; `*` is everybody.
+    With(Vec<String>),
+    /// They are no longer shared with these organisations.
+    #[serde(rename_all = "camelCase")]
+    Without { unshare_with: Vec<String> },
+}
+
+impl Sharing {
+    /// Returns the member of a call, and its value.
+    pub(super) fn member(&self) -> (&'static str, &[String]) {
+        match self {
+            Self::With(organisations) => ("shareWith", organisations),
+            Self::Without { unshare_with } => ("unshareWith", unshare_with),
+        }
+    }
+
+    /// Returns what is left to do of this after `later` was recorded, or `None` if that is nothing.
+    pub(super) fn before(&self, later: &Self) -> Option<Self> {
+        let (member, organisations) = self.member();
+        let (later_member, replaced) = later.member();
+        if member == later_member {
+            return Some(self.clone());
+        }
+        let left: Vec<_> = organisations.iter().filter(|id| !replaced.contains(id)).cloned().collect();
+        (!left.is_empty()).then_some(match self {
+            Self::With(_) => Self::With(left),
+            Self::Without { .. } => Self::Without { unshare_with: left },
+        })
+    }
+}
+
+/// Files that are to be shared or unshared because a load or a listing was stored.
 #[derive(Clone)]
 pub struct DueShare {
     pub(super) id: Id,
@@ -51,8 +87,7 @@ pub struct DueShare {
     /// The user whose token it is. `None` for a share that was read from the database.
     pub(super) user_id: Option<String>,
     pub(super) files: Vec<Id>,
-    /// The organisations to share with; `*` is everybody.
-    pub(super) organisations: Vec<String>,
+    pub(super) sharing: Sharing,
     pub(super) token: SecretString,
     pub(super) expires_at: Timestamp,
     /// The number of attempts, including the current one.
@@ -64,19 +99,33 @@ pub struct DueShare {
 impl DueShare {
     /// Creates a share for its first attempt. Returns `None` without files or organisations.
     pub(super) fn new(caller: &Caller, subject: Id, files: Vec<Id>, organisations: &[&str]) -> Option<Self> {
-        (!files.is_empty() && !organisations.is_empty()).then(|| Self {
+        let organisations: Vec<_> = organisations.iter().map(ToString::to_string).collect();
+        let due = !files.is_empty() && !organisations.is_empty();
+        due.then(|| Self::of(caller, subject, files, Sharing::With(organisations)))
+    }
+
+    /// Creates the end of the sharing of files with an organisation. Returns `None` without files, or if it is the
+    /// caller's organisation: the system service changes only files of the caller's organisation.
+    pub fn end(caller: &Caller, subject: Id, files: Vec<Id>, organisation: &str) -> Option<Self> {
+        let is_due = !files.is_empty() && !caller.acts_for(organisation);
+        let sharing = Sharing::Without { unshare_with: vec![organisation.to_owned()] };
+        is_due.then(|| Self::of(caller, subject, files, sharing))
+    }
+
+    fn of(caller: &Caller, subject: Id, files: Vec<Id>, sharing: Sharing) -> Self {
+        Self {
             id: Id::new(),
             subject,
             tenant: caller.tenant(),
             user_id: Some(caller.user_id.clone()),
             files,
-            organisations: organisations.iter().map(ToString::to_string).collect(),
+            sharing,
             token: caller.token.clone(),
             expires_at: expiry(caller.token.expose_secret()),
             attempts: 1,
             request_id: caller.request.id.clone(),
             traceparent: Some(caller.request.traceparent()),
-        })
+        }
     }
 
     /// Returns true for a retry after the token has expired. Before the first attempt the token was valid: the request

@@ -5,7 +5,7 @@ use std::time::Duration;
 use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use super::model::DueShare;
+use super::model::{DueShare, Sharing};
 use crate::Error;
 use crate::schema::due_shares::{self, dsl as s};
 use crate::schema::file_uploaders::{self, dsl as u};
@@ -14,6 +14,11 @@ use crate::wire::FileReference;
 /// The lease of an attempt, which includes recording its result. After it ends, the attempt is made again.
 pub(super) const LEASE: Duration = Duration::from_secs(5);
 
+/// Maximum number of files that [`files_of`] returns.
+const MAX_FILES: i64 = 1_000;
+/// Maximum number of loads or listings that [`other_subjects`] returns.
+const MAX_SUBJECTS: i64 = 10_000;
+
 /// Stores a share in the transaction of its load or listing. The request itself makes the first attempt: the share is
 /// leased, so that no background task makes one before.
 ///
@@ -21,13 +26,14 @@ pub(super) const LEASE: Duration = Duration::from_secs(5);
 /// Fails if the database fails.
 pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
     let Some(share) = share else { return Ok(()) };
+    replace_earlier(c, share)?;
     let at = shared_now(c)?;
     let row = (
         s::id.eq(share.id),
         s::subject_id.eq(share.subject),
         s::tenant.eq(&share.tenant),
         s::file_ids.eq(Json::of(&share.files)?),
-        s::organisations.eq(Json::of(&share.organisations)?),
+        s::organisations.eq(Json::of(&share.sharing)?),
         s::token.eq(share.token()),
         s::token_expires_at.eq(share.expires_at),
         s::created_at.eq(at),
@@ -37,6 +43,24 @@ pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Err
         s::user_id.eq(&share.user_id),
     );
     diesel::insert_into(due_shares::table).values(row).execute(c)?;
+    Ok(())
+}
+
+/// Removes what earlier shares of the load or listing contradict, so that no retry of them undoes the new one.
+fn replace_earlier(c: &mut AnyConnection, share: &DueShare) -> Result<(), Error> {
+    let earlier = s::due_shares.filter(s::subject_id.eq(share.subject)).select((s::id, s::organisations));
+    for (id, sharing) in earlier.load::<(Id, Json)>(c)? {
+        let sharing: Sharing = sharing.parse()?;
+        match sharing.before(&share.sharing) {
+            None => drop(remove(c, id)?),
+            Some(left) if left == sharing => {}
+            Some(left) => database::with_secure_delete(c, |c| {
+                let row = s::due_shares.find(id);
+                diesel::update(row).set(s::organisations.eq(Json::of(&left)?)).execute(c)?;
+                Ok::<_, Error>(())
+            })?,
+        }
+    }
     Ok(())
 }
 
@@ -56,6 +80,24 @@ pub fn record_uploaders(c: &mut AnyConnection, subject: Id, files: &[FileReferen
             .execute(c))?;
     }
     Ok(())
+}
+
+/// Returns the files that a load or listing has, or had, as far as requests looked them up: at most [`MAX_FILES`].
+///
+/// # Errors
+/// Fails if the database fails.
+pub fn files_of(c: &mut AnyConnection, subject: Id) -> Result<Vec<Id>, Error> {
+    let files = u::file_uploaders.filter(u::subject_id.eq(subject));
+    Ok(files.select(u::file_id).distinct().limit(MAX_FILES).load(c)?)
+}
+
+/// Returns the other loads or listings that have, or had, a file: at most [`MAX_SUBJECTS`].
+///
+/// # Errors
+/// Fails if the database fails.
+pub fn other_subjects(c: &mut AnyConnection, subject: Id, file: Id) -> Result<Vec<Id>, Error> {
+    let others = u::file_uploaders.filter(u::file_id.eq(file)).filter(u::subject_id.ne(subject));
+    Ok(others.select(u::subject_id).distinct().limit(MAX_SUBJECTS).load(c)?)
 }
 
 /// Deletes a share that is done or cannot succeed, and overwrites its token. Returns whether it still existed.
@@ -107,7 +149,7 @@ pub(super) fn claim(c: &mut AnyConnection, max: usize, last: &mut String) -> Res
             last.clear();
             continue;
         };
-        let (id, subject, tenant, files, organisations, token, expires_at, attempts) = row;
+        let (id, subject, tenant, files, sharing, token, expires_at, attempts) = row;
         let attempts = attempts.saturating_add(1);
         let leased = (s::claimed_until.eq(now.after(LEASE)), s::attempts.eq(attempts));
         database::with_secure_delete(c, |c| {
@@ -121,7 +163,7 @@ pub(super) fn claim(c: &mut AnyConnection, max: usize, last: &mut String) -> Res
             tenant,
             user_id: None,
             files: files.parse()?,
-            organisations: organisations.parse()?,
+            sharing: sharing.parse()?,
             token: token.into(),
             expires_at,
             attempts,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use database::{AnyConnection, Database, Id, Timestamp};
 use testkit::{Backend, TestDatabase};
 
-use super::model::DueShare;
+use super::model::{DueShare, Sharing};
 use super::resolver::CallError;
 use super::{FileClient, Shares, store};
 use crate::Error;
@@ -27,7 +27,7 @@ async fn insert_due(db: &Database, tenant: &str) -> Id {
         tenant: tenant.to_owned(),
         user_id: None,
         files: vec![Id::new(), Id::new()],
-        organisations: vec!["grain".into(), "*".into()],
+        sharing: Sharing::With(vec!["grain".into(), "*".into()]),
         token: token_of(tenant).into(),
         expires_at: Timestamp::now(),
         attempts: 0,
@@ -111,7 +111,7 @@ testkit::on_both! {
         let (claimed, _) = claim(&db, 8, "zzz").await;
         let [share] = &claimed[..] else { panic!("{}", claimed.len()) };
         assert_eq!((share.id, share.attempts, share.files.len()), (id, 1, 2));
-        assert_eq!((share.token(), &share.organisations[..]), (&*token_of("organisation a"), &["grain".to_owned(), "*".to_owned()][..]));
+        assert_eq!((share.token(), &share.sharing), (&*token_of("organisation a"), &Sharing::With(vec!["grain".into(), "*".into()])));
         let minute = std::time::Duration::from_secs(60);
         // The result of an attempt changes nothing after its lease has ended and another attempt has begun.
         db.write(move |c| store::postpone(c, id, 0, minute)).await.unwrap();

@@ -26,7 +26,7 @@ fn list_shares(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Record>
         .select((s::id, s::subject_id, s::file_ids, s::organisations, s::created_at))
         .load(c)?;
     let record = |(id, subject, files, organisations, at): (Id, Id, Json, Json, Timestamp)| {
-        let (files, organisations): (Vec<Id>, Vec<String>) = (files.parse()?, organisations.parse()?);
+        let (files, organisations): (Vec<Id>, serde_json::Value) = (files.parse()?, organisations.parse()?);
         let share = json!({ "subjectId": subject, "fileIds": files, "organisations": organisations, "createdAtUTC": at });
         Record::new(id, &share)
     };

@@ -10,11 +10,12 @@ use crate::loads::edit::CancelForm;
 use crate::loads::history::{EventType, NewEvent};
 use crate::loads::model::{Load, Status};
 use crate::loads::store::{self, Update};
+use crate::notifications::{self, Event, NewNotification, Recipients};
 
 /// Cancel a load
 ///
-/// Cancels an upcoming load. Searches without `f:status` leave it out from then on. Cancelling again succeeds and
-/// changes nothing.
+/// Cancels an upcoming load, and notifies its drivers. Searches without `f:status` leave it out from then on.
+/// Cancelling again succeeds and changes nothing.
 #[utoipa::path(operation_id = "cancel_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_CANCEL)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
@@ -36,7 +37,9 @@ pub(super) async fn cancel(
     let effect = move |c: &mut _| {
         let stored = store::find_stored(c, &caller, id)?;
         if !stored.is_managed_by(&caller) {
-            return Err(Error::Forbidden("Only the creator of a load and its organiser can cancel it."));
+            return Err(Error::Forbidden(
+                "Only the organiser of a load and the carrier that created it can cancel it.",
+            ));
         }
         let mut load = stored.load;
         if load.status == Status::Completed {
@@ -49,9 +52,19 @@ pub(super) async fn cancel(
         load.status = Status::Cancelled;
         let event =
             NewEvent { reason: reason.as_deref(), ..NewEvent::new(id, EventType::Cancelled, &caller) };
+        let drivers = store::driver_ids(c, id)?;
+        let notification = NewNotification {
+            sender_id: caller.organisation_id_or_empty(),
+            event: Event::Cancelled,
+            load_id: id,
+            load: &load,
+            recipients: Recipients::Drivers(&drivers),
+        };
+        notifications::create(c, &notification)?;
         store::update(c, &Update { load: &load, revision: stored.revision + 1, event, proof: None })
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
+    app.notifications.wake();
     app.webhooks.wake();
     Ok(response)
 }

@@ -3,7 +3,9 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
-use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Reason, files};
+use common::{
+    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, Reason, files,
+};
 
 use super::prove::respond;
 use crate::Logistics;
@@ -18,14 +20,18 @@ use crate::loads::stored_load::StoredLoad;
 ///
 /// Replaces values of the proof of a completed load. The old values stay in the history of the load.
 #[utoipa::path(operation_id = "correct_proof_of_delivery", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD))),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body = Correction,
-    responses((status = 200, body = Load), ErrorResponses))]
+    responses((status = 200, body = Load),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
 #[post("/loads/{id}/proof-of-delivery/corrections")]
 pub(super) async fn correct(
     caller: Caller,
     path: PathId,
     idempotency: Idempotency,
+    condition: Precondition,
     body: Body<Correction>,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
@@ -39,7 +45,8 @@ pub(super) async fn correct(
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let checked = found.and_then(|stored| {
             let previous = proof_to_correct(&stored, &caller)?;
-            form.correct(previous, &stored.load, tolerance).map(drop)
+            form.correct(previous, &stored.load, tolerance)?;
+            condition.check(stored.revision)
         });
         match checked {
             Ok(()) => {}
@@ -59,6 +66,7 @@ pub(super) async fn correct(
             let previous = proof_to_correct(&stored, &caller)?;
             let mut load = stored.load.clone();
             let proof = form.correct(previous, &load, tolerance)?;
+            condition.check(stored.revision)?;
             let net = form.names_net_weight().then_some(proof.weight_net);
             let warning = net.and_then(|net| tolerance.warning(net, load.weight.as_ref()));
             if proof == *previous {

@@ -1,31 +1,39 @@
 //! `GET /v1/loads/{id}/drivers` and `DELETE /v1/loads/{id}/drivers/{driverId}`.
 
 use actix_web::web::{Data, Path};
-use actix_web::{delete, get};
+use actix_web::{HttpRequest, delete, get};
 use common::wire::{ActionResult, TextForm};
-use common::{Caller, Error, ErrorResponses, JsonResponse, PathId, check_path_text};
-use serde_json::json;
+use common::{
+    Caller, Error, ErrorResponses, JsonResponse, OffsetParams, PathId, Precondition, Query, check_path_text,
+};
 
 use crate::Logistics;
 use crate::examples;
-use crate::loads::history::{Change, Changes, EventType, NewEvent};
 use crate::loads::store::{self, Driver};
-use crate::notifications;
 
 /// List the drivers of a load
 ///
-/// Returns the drivers to whom the load was sent and who were not revoked.
+/// Returns the drivers to whom the load was sent and who were not revoked, in the order of the last sending.
 #[utoipa::path(operation_id = "list_load_drivers", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD))),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)), OffsetParams),
     responses((status = 200, body = [Driver]), ErrorResponses))]
 #[get("/loads/{id}/drivers")]
-pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
-    let id = path.id()?;
+pub(super) async fn list(
+    caller: Caller,
+    path: PathId,
+    query: Query<OffsetParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let parameters = query.check(|parameters, _| parameters.clone())?;
+    let (id, page) = (path.id()?, parameters.page());
     let read = move |c: &mut _| {
         let load = store::find_own(c, &caller, id)?;
-        store::list_drivers(c, &load)
+        let since = store::carried_since(c, &load, &caller)?;
+        store::list_drivers(c, &load, since.map(|since| since.at), &page)
     };
-    JsonResponse::json(&app.db.read(read).await?)
+    let (drivers, total) = app.db.read(read).await?;
+    parameters.response(&request, &app.public_url, drivers, total)
 }
 
 /// Revoke a driver
@@ -35,18 +43,23 @@ pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 #[utoipa::path(operation_id = "revoke_load_driver", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
         ("driverId" = String, Path, description = "Claim `sub` of the driver's token",
-            example = json!(examples::DRIVER))),
-    responses((status = 200, body = ActionResult), ErrorResponses))]
+            example = json!(examples::DRIVER)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
+    responses((status = 200, body = ActionResult),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
 #[delete("/loads/{id}/drivers/{driverId}")]
 pub(super) async fn revoke(
     caller: Caller,
     path: PathId,
     names: Path<(String, String)>,
+    condition: Precondition,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let (id, driver) = (path.id()?, check_path_text(names.into_inner().1)?);
     let effect = move |c: &mut _| {
-        store::find_own(c, &caller, id)?;
+        let stored = store::find_own_stored(c, &caller, id)?;
+        condition.check(stored.revision)?;
         // Ids are stored in this form. Earlier releases stored some as they were written.
         let normalized = TextForm::Id.normalize(&driver);
         let removed = if store::remove_driver(c, id, &normalized)? {
@@ -56,11 +69,9 @@ pub(super) async fn revoke(
         } else {
             return Err(Error::NotFound);
         };
-        notifications::drop_pending_of_driver(c, id, removed)?;
-        let change = Change { from: Some(json!(removed)), to: None };
-        let changes = Changes::from([("driverId", change)]);
-        store::record_change(c, &NewEvent { changes, ..NewEvent::new(id, EventType::DriverRevoked, &caller) })
+        store::revoke_driver(c, &stored.load, removed, &caller)
     };
     app.db.write(effect).await?;
+    app.webhooks.wake();
     JsonResponse::json(&ActionResult::new("The driver can no longer read the load or prove its delivery."))
 }

@@ -27,8 +27,9 @@ pub(super) async fn list(
         query.check(|parameters, errors| (parameters.parse(&history::order(), errors), parameters.count))?;
     let (id, read_page) = (path.id()?, page.clone());
     let read = move |c: &mut _| {
-        store::find_own(c, &caller, id)?;
-        history::list(c, id, &read_page, count)
+        let load = store::find_own(c, &caller, id)?;
+        let since = store::carried_since(c, &load, &caller)?;
+        history::list(c, id, since, &read_page, count)
     };
     Ok(app.db.read(read).await?.response(&request, &app.public_url, &page))
 }

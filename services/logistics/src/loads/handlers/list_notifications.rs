@@ -20,7 +20,7 @@ pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> 
     let id = path.id()?;
     let listed = app.db.read(move |c| {
         store::find_own(c, &caller, id)?;
-        notifications::list(c, id)
+        notifications::list(c, &caller, id)
     });
     JsonResponse::json(&listed.await?)
 }

@@ -5,7 +5,9 @@ use actix_web::web::Data;
 use common::files::{self, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::Warning;
-use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId};
+use common::{
+    Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
+};
 use database::{Id, Timestamp};
 
 use crate::Logistics;
@@ -35,27 +37,31 @@ pub(super) async fn prove_in_body(
 
 /// Upload proof of delivery (load named in path)
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
-    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_PROVE))),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_PROVE)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body = ProofOfDelivery, extensions(("x-one-or-array" = json!(true))),
-    responses((status = 200, body = Load), ErrorResponses))]
+    responses((status = 200, body = Load),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
 #[post("/loads/{id}/proof-of-delivery")]
 pub(super) async fn prove(
     caller: Caller,
     path: PathId,
     idempotency: Idempotency,
+    condition: Precondition,
     body: Body<ProofOfDelivery>,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let rules = |form: &ProofOfDelivery, errors: &mut ValidationErrors| form.validate(path.id().ok(), errors);
     let (form, fingerprint) =
         body.check_with_files(rules, &app.files, &caller, |form| form.delivery.files()).await?;
-    let named = Named::InPath(path.id().ok());
+    let named = Named::InPath(path.id().ok(), condition);
     record(&app, &caller, idempotency, fingerprint, named, &form.delivery).await
 }
 
 /// The id of the load, if it is one, and where the request names it.
 enum Named {
-    InPath(Option<Id>),
+    InPath(Option<Id>, Precondition),
     InBody(Option<Id>),
 }
 
@@ -67,9 +73,9 @@ async fn record(
     named: Named,
     delivery: &Delivery,
 ) -> Result<JsonResponse, Error> {
-    let (id, is_in_body) = match named {
-        Named::InPath(id) => (id, false),
-        Named::InBody(id) => (id, true),
+    let (id, is_in_body, condition) = match named {
+        Named::InPath(id, condition) => (id, false, condition),
+        Named::InBody(id) => (id, true, Precondition::default()),
     };
     let (proof, captured_at, tolerance) = (delivery.proof()?, delivery.captured_at(), app.weight_tolerance);
     let completed_at = captured_at.unwrap_or_else(Timestamp::now);
@@ -104,11 +110,13 @@ async fn record(
             // Uses the parties in the transaction, because a carrier may have been assigned meanwhile.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
             if stored.is_proven_by(&proof) {
+                condition.check(stored.revision)?;
                 // A correction may have replaced the weight of this proof.
                 let net = before.weight_net.as_ref().map_or(proof.weight_net, |measure| measure.weight);
                 return Ok((respond(load, stored.revision, tolerance.warning(net, agreed))?, share));
             }
             proof::check(&proof, captured_at, before, stored.proof.is_some(), tolerance)?;
+            condition.check(stored.revision)?;
             proof.complete(&mut load, &files, completed_at);
             let event = NewEvent {
                 changes: changes(before, &load),

@@ -15,16 +15,19 @@ use crate::loads::model::Load;
 use crate::loads::party::parties;
 use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, file_owners, may_share_files};
 use crate::loads::store;
-use crate::notifications::{self, NewNotification};
+use crate::notifications::{self, NewNotification, Recipients};
 use crate::organisations::{NamedBy, check_not_blocked};
 
 /// Send a load to a driver
 ///
 /// Notifies the driver, who may then read the load and prove its delivery. While a notification of the same load and
-/// driver is pending, returns its id and stores no other.
+/// driver is pending, returns its id and stores no other. A load has at most 20 drivers at a time, and an organisation
+/// sends at most 600 notifications to drivers in ten minutes.
 #[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
     request_body = SendToDriver, extensions(("x-one-or-array" = json!(true))),
-    responses((status = 200, body = ActionResult), ErrorResponses))]
+    responses((status = 200, body = ActionResult),
+        (status = 429, description = "The caller's organisation sent 600 notifications to drivers in ten minutes."),
+        ErrorResponses))]
 #[post("/loads/send-to-driver")]
 pub(super) async fn send_to_driver(
     caller: Caller,
@@ -103,7 +106,7 @@ async fn send(
             let (event_type, changes) = match &recipient {
                 Recipient::Driver(driver) => {
                     store::add_driver(c, id, driver)?;
-                    let change = Change { from: None, to: Some(json!(driver)) };
+                    let change = Change::new(None, Some(json!(driver)));
                     (EventType::SentToDriver, Changes::from([("driverId", change)]))
                 }
                 Recipient::Carrier { .. } => (EventType::SentToCarrier, changes(&before, &load)),
@@ -115,12 +118,26 @@ async fn send(
                     event: recipient.event(),
                     load_id: id,
                     load: &load,
-                    recipient_id: recipient.id(),
+                    recipients: Recipients::One(recipient.id()),
                 },
             )?;
+            if let (true, Recipient::Driver(_), Some(own)) =
+                (notification.is_new, &recipient, &caller.organisation)
+            {
+                store::count_sending(c, &own.id)?;
+            }
             // Sending again while the notification is pending is the same sending.
+            let is_recorded = match &recipient {
+                _ if notification.is_new => true,
+                // The history tells which organisations sent the load to the driver.
+                Recipient::Driver(driver) => {
+                    let own = caller.organisation.as_ref().map(|own| own.id.clone());
+                    !history::senders(c, id)?.get(driver).is_some_and(|by| by.contains(&own))
+                }
+                Recipient::Carrier { .. } => is_assigned,
+            };
             let event = NewEvent { changes, ..NewEvent::new(id, event_type, &caller) };
-            if notification.is_new || is_assigned {
+            if is_recorded {
                 history::record(c, &event)?;
             }
             let share_with = parties(None, load.carrier.as_ref());

@@ -19,8 +19,9 @@ use crate::organisations::{NamedBy, check_not_blocked};
 
 /// Edit a load
 ///
-/// A merge patch (RFC 7396) of an upcoming load. The organisation that created the load, the organiser and `admin` can
-/// change all members of the patch, the carrier only `vehicleRegistration`, `ticketNumber`, `weightNet` and `files`.
+/// A merge patch (RFC 7396) of an upcoming load. The organiser, the carrier that created the load and `admin` can
+/// change all members of the patch. Another carrier can change only `vehicleRegistration`, `ticketNumber`,
+/// `weightNet` and `files`.
 #[utoipa::path(operation_id = "update_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
@@ -74,6 +75,7 @@ pub(super) async fn update(
             let (owners, carrier) = (file_owners(before, &load, &caller), load.carrier_id());
             shares.extend(files.kept.share_owned(&caller, id, &owners, carrier.as_slice()));
         }
+        shares.extend(store::release_carrier(c, before, &load, &caller)?);
         let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, &caller) };
         let update = Update { load: &load, revision: stored.revision + 1, event, proof: None };
         let response = store::update(c, &update)?;

@@ -7,4 +7,4 @@ mod store;
 pub(super) use changes::changes;
 pub(super) use common::history::{Change, Changes, order};
 pub(super) use model::{EventType, LoadEvent, NewEvent};
-pub(super) use store::{list, record};
+pub(super) use store::{CarrierSince, adder_of_file, carrier_since, list, record, senders};

@@ -35,7 +35,8 @@ impl EventType {
             Self::Corrected => Some("load.corrected"),
             Self::SentToDriver => Some("load.sent_to_driver"),
             Self::SentToCarrier => Some("load.sent_to_carrier"),
-            Self::Created | Self::Accepted | Self::DriverRevoked => None,
+            Self::DriverRevoked => Some("load.driver_revoked"),
+            Self::Created | Self::Accepted => None,
         }
     }
 }

@@ -1,8 +1,13 @@
 //! The queries on events.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use common::{Error, PageRequest, ResultPage, history};
 use database::{AnyConnection, Id, Json, Timestamp};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
+use serde_json::Value;
 
 use super::model::{EventType, LoadEvent, NewEvent};
 use crate::schema::load_events::{self, dsl as e};
@@ -27,6 +32,74 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
     Ok(())
 }
 
+/// When a load got its carrier, which reads what happened from then on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CarrierSince {
+    /// The number of the event.
+    n: i64,
+    pub at: Timestamp,
+}
+
+/// The condition for events that gave a load another carrier, on both databases.
+const CHANGES_CARRIER: &str = "(load_events.changes -> 'carrierId') IS NOT NULL";
+/// The condition for events that gave a load other files, on both databases.
+const CHANGES_FILES: &str = "(load_events.changes -> 'files') IS NOT NULL";
+
+/// Returns when the load got its carrier, or `None` if it was created with it.
+pub(crate) fn carrier_since(c: &mut AnyConnection, load_id: Id) -> Result<Option<CarrierSince>, Error> {
+    let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(sql::<Bool>(CHANGES_CARRIER));
+    let last = of_load.order(e::n.desc()).select((e::n, e::at)).first::<(i64, Timestamp)>(c).optional()?;
+    Ok(last.map(|(n, at)| CarrierSince { n, at }))
+}
+
+/// Returns the organisations that sent a load to each of its drivers since the driver was last revoked. `None` is an
+/// `admin` without an organisation, or the sender of an older version.
+pub(crate) fn senders(
+    c: &mut AnyConnection,
+    load_id: Id,
+) -> Result<BTreeMap<String, BTreeSet<Option<String>>>, Error> {
+    let types: [&'static str; 2] = [EventType::SentToDriver.into(), EventType::DriverRevoked.into()];
+    let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq_any(types));
+    let rows: Vec<(Option<String>, Option<Json>)> =
+        of_load.order(e::n).select((e::organisation_id, e::changes)).load(c)?;
+    let mut senders: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
+    for (organisation, changes) in rows {
+        let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+        let driver = &changes["driverId"];
+        if let Some(sent) = driver["to"].as_str() {
+            senders.entry(sent.to_owned()).or_default().insert(organisation);
+        } else if let Some(revoked) = driver["from"].as_str() {
+            senders.remove(revoked);
+        }
+    }
+    Ok(senders)
+}
+
+/// Returns the organisation that last added a file to a load: its creator, if the load was created with the file.
+/// `None` is an `admin` without an organisation.
+pub(crate) fn adder_of_file(
+    c: &mut AnyConnection,
+    load_id: Id,
+    creator: Option<String>,
+    file: Id,
+) -> Result<Option<String>, Error> {
+    let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(sql::<Bool>(CHANGES_FILES));
+    let rows: Vec<(Option<String>, Option<Json>)> =
+        of_load.order(e::n.desc()).select((e::organisation_id, e::changes)).load(c)?;
+    for (organisation, changes) in rows {
+        let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+        let has = |files: &Value| {
+            let ids = files.as_array().into_iter().flatten().filter_map(|known| known["id"].as_str());
+            ids.filter_map(Id::parse).any(|known| known == file)
+        };
+        let files = &changes["files"];
+        if has(&files["to"]) && !has(&files["from"]) {
+            return Ok(organisation);
+        }
+    }
+    Ok(creator)
+}
+
 /// Columns of an event. The first one is its number.
 type EventRow = (
     i64,
@@ -40,17 +113,25 @@ type EventRow = (
     Option<Json>,
 );
 
-/// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true.
+/// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true. With
+/// `since`, as its carrier reads it: the creation, and what happened from then on, without the previous carrier.
 ///
 /// The first events are read from the row of the load: its creation, which is therefore not stored twice, and what an
 /// earlier release did without recording an event.
 pub(crate) fn list(
     c: &mut AnyConnection,
     load_id: Id,
+    since: Option<CarrierSince>,
     page: &PageRequest,
     count: bool,
 ) -> Result<ResultPage, Error> {
-    let first = events_of_row(c, load_id)?;
+    let mut first = events_of_row(c, load_id)?;
+    if let Some(since) = since {
+        let created = first.remove(0);
+        first.retain(|event| event.at >= since.at);
+        first.insert(0, created);
+    }
+    let begin = since.map_or(1, |since| since.n);
     let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
     let length = number(first.len());
     // Events of the row have the numbers -length to -1, stored ones begin at 1.
@@ -65,6 +146,7 @@ pub(crate) fn list(
     let stored = e::load_events
         .filter(e::load_id.eq(load_id))
         .filter(e::n.gt(last))
+        .filter(e::n.ge(begin))
         .order(e::n)
         .offset((page.offset - length).max(0))
         .limit((page.fetch() - number(rows.len())).max(0))
@@ -80,18 +162,32 @@ pub(crate) fn list(
             e::changes,
         ));
     for row in stored.load::<EventRow>(c)? {
-        rows.push((event(&row)?, row.0));
+        let n = row.0;
+        rows.push((event(row, since.is_some_and(|since| since.n == n))?, n));
     }
     let mut found = history::page(rows.iter().map(|(event, n)| (*n, event.id, event)), page)?;
     if count {
-        let stored: i64 = e::load_events.filter(e::load_id.eq(load_id)).count().get_result(c)?;
+        let stored: i64 =
+            e::load_events.filter(e::load_id.eq(load_id)).filter(e::n.ge(begin)).count().get_result(c)?;
         found.total = Some(stored + length);
     }
     Ok(found)
 }
 
-fn event(row: &EventRow) -> Result<LoadEvent, Error> {
-    let (_, id, event_type, user_id, user_name, organisation_id, at, reason, changes) = row.clone();
+/// Returns an event. `hides_predecessor` leaves out the carrier before a change of the carrier, also as the one who
+/// made the change.
+fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
+    let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes) = row;
+    if let (true, Some(recorded)) = (hides_predecessor, &changes) {
+        let mut recorded: Value = recorded.parse()?;
+        if organisation_id.is_some() && recorded["carrierId"]["from"].as_str() == organisation_id.as_deref() {
+            (user_id, user_name, organisation_id) = (None, None, None);
+        }
+        for member in ["carrierId", "carrierName"] {
+            recorded[member].as_object_mut().and_then(|change| change.remove("from"));
+        }
+        changes = Some(Json::of(&recorded)?);
+    }
     let changes = changes.as_ref().map(Json::parse).transpose()?;
     Ok(LoadEvent { id, event_type, user_id, user_name, organisation_id, at, reason, changes })
 }

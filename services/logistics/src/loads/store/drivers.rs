@@ -1,13 +1,25 @@
 //! The drivers to whom loads were sent.
 
-use common::Error;
-use database::{AnyConnection, Id, Timestamp};
+use std::time::Duration;
+
+use common::{Error, PageRequest, Reason};
+use database::{AnyConnection, Id, Timestamp, shared_now};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::loads::model::Load;
+use crate::schema::driver_sendings::dsl as s;
 use crate::schema::load_drivers::dsl as d;
+
+/// Maximum number of drivers of a load.
+const MAX_DRIVERS: i64 = 20;
+/// Maximum number of notifications to drivers that an organisation sends in a [`SENDING_PERIOD`].
+const MAX_SENDINGS: i64 = 600;
+/// The period of [`MAX_SENDINGS`].
+const SENDING_PERIOD: Duration = Duration::from_secs(600);
 
 /// A driver to whom a load was sent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,7 +36,15 @@ pub(crate) struct Driver {
 }
 
 /// Records that a load was sent to a driver, who may then read it and prove its delivery.
+///
+/// # Errors
+/// 409 if the load has [`MAX_DRIVERS`] others.
 pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<(), Error> {
+    let others = d::load_drivers.filter(d::load_id.eq(load)).filter(d::driver_id.ne(driver_id));
+    if others.count().get_result::<i64>(c)? >= MAX_DRIVERS {
+        let message = "This load has 20 drivers already: revoke one first.";
+        return Err(Error::conflict(Reason::LimitReached, message));
+    }
     let now = Timestamp::now();
     let row = (d::load_id.eq(load), d::driver_id.eq(driver_id), d::sent_at.eq(now));
     database::dispatch!(c, c => diesel::insert_into(d::load_drivers)
@@ -36,17 +56,64 @@ pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Re
     Ok(())
 }
 
-/// Returns the drivers of a load, in the order in which it was sent to them.
-pub(crate) fn list_drivers(c: &mut AnyConnection, load: &Load) -> Result<Vec<Driver>, Error> {
-    let of_load = d::load_drivers.filter(d::load_id.eq(load.id)).select((d::driver_id, d::sent_at));
-    let rows: Vec<(String, Option<Timestamp>)> = of_load.load(c)?;
+/// Counts a new notification to a driver among those that the organisation sent.
+///
+/// # Errors
+/// 429 if the organisation sent [`MAX_SENDINGS`] others in the last [`SENDING_PERIOD`].
+pub(crate) fn count_sending(c: &mut AnyConnection, organisation_id: &str) -> Result<(), Error> {
+    let now = shared_now(c)?;
+    let own = || s::driver_sendings.filter(s::organisation_id.eq(organisation_id));
+    let last: Option<i64> = own().order(s::n.desc()).select(s::n).first(c).optional()?;
+    let n = last.unwrap_or_default() + 1;
+    let earlier = own().filter(s::n.eq(n - MAX_SENDINGS)).select(s::at);
+    if let Some(earlier) = earlier.first::<Timestamp>(c).optional()? {
+        let wait = now.until(earlier.after(SENDING_PERIOD));
+        if !wait.is_zero() {
+            return Err(Error::RateLimited(wait.as_secs() + 1));
+        }
+    }
+    let row = (s::organisation_id.eq(organisation_id), s::n.eq(n), s::at.eq(now));
+    // Of two concurrent sendings, PostgreSQL makes the second wait for the first and run again: it then counts on.
+    let stored = database::dispatch!(c, c => diesel::insert_into(s::driver_sendings)
+        .values(row)
+        .on_conflict_do_nothing()
+        .execute(c))?;
+    if stored == 0 {
+        return Err(Error::Internal(anyhow::anyhow!("a conflicting sending to a driver was not found")));
+    }
+    diesel::delete(own().filter(s::n.le(n - MAX_SENDINGS))).execute(c)?;
+    Ok(())
+}
+
+/// Returns the ids of the drivers of a load.
+pub(crate) fn driver_ids(c: &mut AnyConnection, load: Id) -> Result<Vec<String>, Error> {
+    Ok(d::load_drivers.filter(d::load_id.eq(load)).order(d::driver_id).select(d::driver_id).load(c)?)
+}
+
+/// Returns a page of the drivers of a load in the order in which it was sent to them, and the number of all. With
+/// `since`, those to whom it was sent from then on.
+pub(crate) fn list_drivers(
+    c: &mut AnyConnection,
+    load: &Load,
+    since: Option<Timestamp>,
+    page: &PageRequest,
+) -> Result<(Vec<Driver>, i64), Error> {
+    let of_load = || {
+        let all = d::load_drivers.filter(d::load_id.eq(load.id)).into_boxed();
+        match since {
+            Some(since) => all.filter(d::sent_at.ge(since)),
+            None => all,
+        }
+    };
+    // NULL first, on both databases.
+    let order = (sql::<Bool>("sent_at IS NOT NULL"), d::sent_at, d::driver_id);
+    let rows = of_load().order(order).offset(page.offset).limit(page.fetch());
+    let rows: Vec<(String, Option<Timestamp>)> = rows.select((d::driver_id, d::sent_at)).load(c)?;
     let driver = |(driver_id, sent_at): (_, Option<_>)| Driver {
         driver_id,
         sent_at: sent_at.unwrap_or(load.created_at),
     };
-    let mut drivers: Vec<_> = rows.into_iter().map(driver).collect();
-    drivers.sort_by(|a, b| (a.sent_at, &a.driver_id).cmp(&(b.sent_at, &b.driver_id)));
-    Ok(drivers)
+    Ok((rows.into_iter().map(driver).collect(), of_load().count().get_result(c)?))
 }
 
 /// Returns true if the load was sent to the driver, who was not revoked since.

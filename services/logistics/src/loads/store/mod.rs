@@ -5,10 +5,11 @@ mod access;
 mod creators;
 mod drivers;
 mod existing;
+mod release;
 mod row;
 mod staged;
 
-use common::{Caller, Error, JsonResponse, Reason, Revised, files};
+use common::{Caller, Error, JsonResponse, Precondition, Reason, Revised, files};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -24,8 +25,10 @@ use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_to, visible};
 use access::{not_visible, readable};
 pub(crate) use creators::{CREATOR_BATCH_SIZE, fill_creators, has_unknown_creators};
-pub(crate) use drivers::{Driver, add_driver, list_drivers, remove_driver};
+pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
 pub(crate) use existing::{find_created, find_readable_ids};
+use release::Revocation;
+pub(crate) use release::{carried_since, release_carrier};
 use row::InsertLoad;
 pub(super) use row::LoadRow;
 use staged::announce_one;
@@ -148,6 +151,15 @@ pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result
     Ok(with_creator(document.parse()?, created_by.as_deref()))
 }
 
+/// Returns a load with what its document does not show, as [`find_own`] does.
+///
+/// # Errors
+/// Those of [`find_own`].
+pub(crate) fn find_own_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<StoredLoad, Error> {
+    let stored = find_stored(c, caller, id)?;
+    if stored.is_of_party(caller) { Ok(stored) } else { Err(not_visible(c, id)) }
+}
+
 /// Returns a load as [`find_own`] does, for a change that does not update its row: until the transaction ends, the row
 /// does not change. SQLite has one writer anyway.
 ///
@@ -155,7 +167,8 @@ pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result
 /// Those of [`find_own`].
 pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
     if let AnyConnection::Postgres(c) = c {
-        loads::table.find(id).select(l::id).for_no_key_update().first::<Id>(c).optional()?;
+        // An update, so that a concurrent change of the load runs again. With a lock only, it would not see this one.
+        diesel::update(loads::table.find(id)).set(l::revision.eq(l::revision)).execute(c)?;
     }
     let load = find_own(c, caller, id)?;
     announce_one(c, id)?;
@@ -180,7 +193,7 @@ fn creator(load: &Load) -> CreatorOf<'_> {
 
 /// Updates a load that got a carrier.
 pub(crate) fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
-    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)));
+    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)), l::revision.eq(l::revision + 1));
     diesel::update(loads::table.find(load.id)).set(columns).execute(c)?;
     Ok(())
 }
@@ -249,30 +262,49 @@ pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) 
     Ok(())
 }
 
-/// Raises the revision of a load and records an event, for a change that the document does not show.
-pub(crate) fn record_change(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
-    let load = loads::table.find(event.load_id);
-    diesel::update(load).set(l::revision.eq(l::revision + 1)).execute(c)?;
-    history::record(c, event)
+/// Revokes a driver: removes what is pending for the driver, and records and reports the event.
+pub(crate) fn revoke_driver(
+    c: &mut AnyConnection,
+    load: &Load,
+    driver: &str,
+    caller: &Caller,
+) -> Result<(), Error> {
+    diesel::update(loads::table.find(load.id)).set(l::revision.eq(l::revision + 1)).execute(c)?;
+    let revocation = Revocation { load, driver, caller };
+    revocation.record(c)?;
+    revocation.report(c, &load.parties(), &Json::of(load)?)
 }
 
 /// Accepts a load for its organiser, whose completed export contains it from then on. Does nothing if the load needs no
 /// acceptance.
 ///
 /// # Errors
-/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled.
-pub(crate) fn accept(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
-    type Columns = (Option<String>, Option<bool>, String);
-    let found =
-        readable(caller).filter(l::id.eq(id)).select((l::organiser_id, l::awaits_acceptance, l::status));
+/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled, 412 if
+/// the condition names another revision.
+pub(crate) fn accept(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    condition: &Precondition,
+) -> Result<(), Error> {
+    type Columns = (Option<String>, Option<bool>, String, i64);
+    let found = readable(caller).filter(l::id.eq(id)).select((
+        l::organiser_id,
+        l::awaits_acceptance,
+        l::status,
+        l::revision,
+    ));
     let found = found.first::<Columns>(c).optional()?;
-    let Some((organiser, awaits_acceptance, status)) = found else { return Err(not_visible(c, id)) };
+    let Some((organiser, awaits_acceptance, status, revision)) = found else {
+        return Err(not_visible(c, id));
+    };
     if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
     if status == Status::Cancelled.as_str() {
         return Err(Error::conflict(Reason::LoadCancelled, "This load is cancelled."));
     }
+    condition.check(revision)?;
     if awaits_acceptance == Some(true) {
         let accepted = (
             l::awaits_acceptance.eq(None::<bool>),

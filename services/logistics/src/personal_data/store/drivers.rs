@@ -10,11 +10,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use serde_json::{Value, json};
 
-use crate::notifications::Notification;
+use crate::notifications::{Event, Notification};
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::load_events::dsl as e;
 use crate::schema::notifications::dsl as n;
 
+/// Maximum number of loads whose reports one transaction rewrites.
+const BATCH_SIZE: i64 = 500;
 /// The condition of the index on the notifications of drivers. A literal, because SQLite does not use a partial index
 /// with a bound value.
 const TO_DRIVER: &str = "event = 'load.sent_to_driver'";
@@ -35,6 +37,29 @@ pub(in crate::personal_data) fn list_drivers(
         Record::new(id, &json!({ "loadId": id, "driverId": query.user_id, "sentAtUTC": at }))
     };
     rows.into_iter().map(record).collect()
+}
+
+/// Erases the user in what reports the loads that were sent to the user: cancellations, and deliveries to webhooks.
+pub(in crate::personal_data) fn erase_reports(c: &mut AnyConnection, erasure: &Erasure) -> Result<(), Error> {
+    let sent = d::load_drivers.filter(d::driver_id.eq(&erasure.user_id)).order(d::load_id);
+    let loads: BTreeSet<Id> = sent.limit(BATCH_SIZE).select(d::load_id).load(c)?.into_iter().collect();
+    erase_in_reports(c, erasure, &loads)
+}
+
+fn erase_in_reports(c: &mut AnyConnection, erasure: &Erasure, loads: &BTreeSet<Id>) -> Result<(), Error> {
+    let no_files = BTreeSet::new();
+    let cancellations: Vec<(Id, Json)> = n::notifications
+        .filter(n::load_id.eq_any(loads))
+        .filter(n::event.eq(Event::Cancelled.into_str()))
+        .select((n::id, n::body))
+        .load(c)?;
+    for (id, body) in cancellations {
+        let mut body: Value = body.parse()?;
+        if erase_in(&mut body, erasure, &no_files) {
+            diesel::update(n::notifications.find(id)).set(n::body.eq(Json::of(&body)?)).execute(c)?;
+        }
+    }
+    loads.iter().try_for_each(|load| webhooks::queue_erasure(c, *load, erasure, &no_files))
 }
 
 /// Returns the condition for events that name a driver, up to the bound driver id: that of their index.
@@ -77,12 +102,13 @@ pub(in crate::personal_data) fn erase_driver_events(
     c: &mut AnyConnection,
     erasure: &Erasure,
 ) -> Result<usize, Error> {
-    let rows: Vec<(i64, Option<Json>)> = e::load_events
+    let rows: Vec<(i64, Id, Option<Json>)> = e::load_events
         .filter(sql::<Bool>(names_driver(c)).bind::<Text, _>(&erasure.user_id))
         .limit(DOCUMENT_BATCH_SIZE)
-        .select((e::n, e::changes))
+        .select((e::n, e::load_id, e::changes))
         .load(c)?;
-    for (number, changes) in &rows {
+    erase_in_reports(c, erasure, &rows.iter().map(|(_, load, _)| *load).collect())?;
+    for (number, _, changes) in &rows {
         let changes: Option<Value> = changes.as_ref().map(Json::parse).transpose()?;
         let mut changes = changes.unwrap_or_default();
         for value in ["from", "to"] {

@@ -212,12 +212,7 @@ async fn compare(app: &App, id: &str, model: &Model) {
 
 testkit::on_both! {
     async fn random_sequences_agree_with_a_model(backend) {
-        // Notifications stay pending.
-        let app = App::start::<Logistics>(backend, Settings {
-            webhook_url: Some("http://127.0.0.1:9/".parse().unwrap()),
-            webhook_secrets: vec![secret(1).into()],
-            webhook_allow_private: true, webhook_retry_seconds: 3_600, ..Settings::default()
-        }).await;
+        let app = app_with_pending_notifications(backend).await;
         let sequences = std::env::var("HISTORY_SEQUENCES").map_or(40, |number| number.parse().unwrap());
         let random = &mut StdRng::seed_from_u64(11);
         let mut types: BTreeMap<String, usize> = BTreeMap::new();

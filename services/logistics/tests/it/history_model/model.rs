@@ -1,6 +1,6 @@
 //! A plain model of a load, its drivers and its history.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,8 @@ pub(super) struct Model {
     pub original: Option<Map<String, Value>>,
     pub current: Option<Map<String, Value>>,
     pub drivers: BTreeSet<String>,
+    /// The actors that sent the load to each driver.
+    pub senders: BTreeMap<String, BTreeSet<String>>,
     /// Events and recipients of pending notifications.
     pub pending: BTreeSet<(&'static str, String)>,
     pub awaits_acceptance: bool,
@@ -53,7 +55,7 @@ impl Model {
     }
 
     fn is_manager(&self, by: &str) -> bool {
-        by == "admin" || by == ORGANISER || by == self.creator
+        by == "admin" || by == ORGANISER || by == self.creator && self.carrier() == Some(by)
     }
 
     pub(super) fn may_read(&self, by: &str) -> bool {
@@ -125,10 +127,32 @@ impl Model {
             }
         }
         let changes = self.changes(&before);
+        if changes.contains_key("carrierId") {
+            self.release(by, before.carrier());
+        }
         if !changes.is_empty() {
             self.record("updated", by, &Value::Null, changes);
         }
         200
+    }
+
+    /// Revokes the drivers to whom only the old carrier sent the load.
+    fn release(&mut self, by: &str, old: Option<&str>) {
+        let Some(old) = old else { return };
+        let is_of_old = |driver: &&String| self.senders[*driver].iter().all(|sender| sender == old);
+        let lost: Vec<_> = self.drivers.iter().filter(is_of_old).cloned().collect();
+        for driver in lost {
+            self.remove_driver(by, &driver);
+            self.revision -= 1;
+        }
+    }
+
+    fn remove_driver(&mut self, by: &str, driver: &str) {
+        self.drivers.remove(driver);
+        self.senders.remove(driver);
+        self.pending.remove(&("driver", driver.to_owned()));
+        let changes = json!({"driverId": {"from": driver}});
+        self.record("driver_revoked", by, &Value::Null, changes.as_object().unwrap().clone());
     }
 
     pub(super) fn cancel(&mut self, by: &str, reason: &Value) -> u16 {
@@ -220,7 +244,8 @@ impl Model {
             return 409;
         }
         self.drivers.insert(driver.to_owned());
-        if self.pending.insert(("driver", driver.to_owned())) {
+        let is_first = self.senders.entry(driver.to_owned()).or_default().insert(by.to_owned());
+        if self.pending.insert(("driver", driver.to_owned())) || is_first {
             let changes = json!({"driverId": {"to": driver}});
             self.record("sent_to_driver", by, &Value::Null, changes.as_object().unwrap().clone());
         }
@@ -241,6 +266,7 @@ impl Model {
             self.set("carrierName", &name);
         }
         let changes = self.changes(&before);
+        self.revision += i64::from(!changes.is_empty());
         if self.pending.insert(("carrier", carrier.to_owned())) || !changes.is_empty() {
             self.record("sent_to_carrier", by, &Value::Null, changes);
         }
@@ -251,12 +277,10 @@ impl Model {
         if !self.is_party(by) {
             return 403;
         }
-        if !self.drivers.remove(driver) {
+        if !self.drivers.contains(driver) {
             return 404;
         }
-        self.pending.remove(&("driver", driver.to_owned()));
-        let changes = json!({"driverId": {"from": driver}});
-        self.record("driver_revoked", by, &Value::Null, changes.as_object().unwrap().clone());
+        self.remove_driver(by, driver);
         200
     }
 }

@@ -43,6 +43,41 @@ testkit::on_both! {
         }));
     }
 
+    async fn a_cancellation_is_delivered_with_the_drivers(backend) {
+        let receiver = Receiver::start(respond_with(204)).await;
+        let app = App::start::<Logistics>(backend, receiver.settings()).await;
+        let load = create_load(&app).await;
+        for driver in ["eve", "dai", "gus"] {
+            send_to(&app, &load, driver).await;
+        }
+        app.call("DELETE", &format!("/v1/loads/{load}/drivers/gus")).by(&User::of("haul")).send().await.ok();
+        let cancelled = cancel(&app, &User::of("grain"), &load).await.ok();
+        cancel(&app, &User::of("grain"), &load).await.ok();
+        let is_cancellation = |request: &&Request| {
+            let body: Value = request.body_json().unwrap();
+            body["type"] == "load.cancelled"
+        };
+        let mut requests = Vec::new();
+        wait_until(async || {
+            requests = receiver.requests().await;
+            requests.iter().any(|request| is_cancellation(&request))
+        })
+        .await;
+        let log = delivery_log(&app, &load).await;
+        let entries: Vec<_> = log.iter().filter(|entry| entry["event"] == "load.cancelled").collect();
+        let [entry] = entries[..] else { panic!("{log:?}") };
+        let of_cancellation: Vec<_> = requests.iter().filter(is_cancellation).collect();
+        let [request] = of_cancellation[..] else { panic!("{requests:?}") };
+        assert_eq!(header(request, "webhook-id"), entry["id"].as_str().unwrap());
+        assert_eq!(request.body_json::<Value>().unwrap(), json!({
+            "id": entry["id"], "type": "load.cancelled", "timestamp": entry["createdAtUTC"],
+            "data": {"notificationId": entry["id"], "loadId": load, "recipientIds": ["dai", "eve"], "load": cancelled},
+        }));
+        assert_eq!(entry["recipientId"], "");
+        let found = app.get("/v1/notifications?f:event=load.cancelled").by(&User::of("haul")).send().await.ok();
+        assert_eq!(found[0]["id"], entry["id"]);
+    }
+
     async fn retries_deliver_the_content_at_the_time_of_sending(backend) {
         let receiver = Receiver::start(respond_in_order(&[500, 200])).await;
         let settings = Settings { webhook_retry_seconds: 1, ..receiver.settings() };
@@ -105,17 +140,16 @@ testkit::on_both! {
         let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(3600))).await;
         let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
-        let load = create_load(&app).await;
-        for n in 0..16 {
-            send_to(&app, &load, &format!("driver-{n}")).await;
-        }
+        let loads = [create_load(&app).await, create_load(&app).await, create_load(&app).await];
+        send_to_drivers(&app, &loads, 0..16).await;
         assert_eq!(receiver.wait_for(16).await.len(), 16, "16 deliveries run concurrently");
         // All slots of the organisation are occupied from here on.
-        for n in 16..56 {
-            send_to(&app, &load, &format!("driver-{n}")).await;
-        }
+        send_to_drivers(&app, &loads, 16..56).await;
         create_load(&app).await;
-        let pending = delivery_log(&app, &load).await;
+        let mut pending = Vec::new();
+        for load in &loads {
+            pending.extend(delivery_log(&app, load).await);
+        }
         assert_eq!(pending.len(), 56);
         assert!(pending.iter().all(|entry| entry["status"] == "pending"));
         assert_eq!(receiver.requests().await.len(), 16, "no more than 16 deliveries run concurrently");

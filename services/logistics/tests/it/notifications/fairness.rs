@@ -9,6 +9,15 @@ fn sending(app: &App, organisation: &str, load: &str, driver: &str) -> impl Futu
     async move { drop(call.send().await.ok()) }
 }
 
+/// Creates loads of this organisation, for sendings to this many drivers.
+async fn create_loads_of(app: &App, organisation: &str, drivers: usize) -> Vec<String> {
+    let mut loads = Vec::new();
+    for _ in 0..drivers.div_ceil(20) {
+        loads.push(create_load_of(app, organisation).await);
+    }
+    loads
+}
+
 /// Creates a load whose carrier is this organisation.
 async fn create_load_of(app: &App, organisation: &str) -> String {
     let form = with(without(carrier_form(), "organisationId"), "carrierId", json!(organisation));
@@ -21,13 +30,13 @@ testkit::on_both! {
         // 16 slots deliver eight notifications per second, fewer than the slowest machine sends.
         let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(2))).await;
         let app = App::start::<Logistics>(backend, receiver.settings()).await;
-        let (many, one) = (create_load_of(&app, "many").await, create_load_of(&app, "one").await);
+        let (many, one) = (create_loads_of(&app, "many", 400).await, create_load_of(&app, "one").await);
         let mut sends = tokio::task::JoinSet::new();
         for n in 0..400 {
             if sends.len() >= 16 {
                 sends.join_next().await.unwrap().unwrap();
             }
-            sends.spawn(sending(&app, "many", &many, &format!("driver-{n}")));
+            sends.spawn(sending(&app, "many", &many[n / 20], &format!("driver-{n}")));
         }
         sends.join_all().await;
         let before = receiver.requests().await.len();
@@ -48,9 +57,9 @@ testkit::on_both! {
         let receiver = receiver.await;
         let settings = Settings { webhook_timeout_ms: 300_000, ..receiver.settings() };
         let app = App::start::<Logistics>(backend, settings).await;
-        let (many, one) = (create_load_of(&app, "many").await, create_load_of(&app, "one").await);
+        let (many, one) = (create_loads_of(&app, "many", 40).await, create_load_of(&app, "one").await);
         for n in 0..40 {
-            sending(&app, "many", &many, &format!("slow-{n}")).await;
+            sending(&app, "many", &many[n / 20], &format!("slow-{n}")).await;
         }
         receiver.wait_for(16).await;
         let started = Instant::now();

@@ -54,6 +54,13 @@ async fn send_to(app: &App, load: &str, driver: &str) -> String {
     sent["id"].as_str().unwrap().to_owned()
 }
 
+/// Like [`send_to`], to this many drivers: 20 of each load, of which there are enough.
+async fn send_to_drivers(app: &App, loads: &[String], drivers: std::ops::Range<usize>) {
+    for n in drivers {
+        send_to(app, &loads[n / 20], &format!("driver-{n}")).await;
+    }
+}
+
 /// Reads the delivery log of a load as `haul`.
 async fn delivery_log(app: &App, load: &str) -> Vec<Value> {
     delivery_log_as(app, "haul", load).await

@@ -1,0 +1,2 @@
+DROP INDEX IF EXISTS due_shares_subject;
+DROP INDEX IF EXISTS file_uploaders_file;

@@ -1,0 +1,4 @@
+-- What earlier shares of a load or listing contradict is removed when another one is stored.
+CREATE INDEX IF NOT EXISTS due_shares_subject ON due_shares (subject_id);
+-- The loads and listings that have a file.
+CREATE INDEX IF NOT EXISTS file_uploaders_file ON file_uploaders (file_id, subject_id);

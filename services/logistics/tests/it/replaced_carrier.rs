@@ -1,0 +1,267 @@
+//! What a carrier loses when a load gets another one, and what the new one reads.
+
+use testkit::WebhookReceiver;
+
+use super::*;
+
+async fn send(app: &App, user: &User, id: &str, driver: &str) -> testkit::TestResponse {
+    let form = json!({"loadId": id, "driverId": driver});
+    app.post("/v1/loads/send-to-driver").by(user).json(&form).send().await
+}
+
+async fn types(app: &App, user: &User, id: &str) -> Vec<String> {
+    let events = app.get(&format!("/v1/loads/{id}/events?limit=100&count=true")).by(user).send().await;
+    let total = events.header("x-total-count").to_owned();
+    let events = events.ok();
+    let types: Vec<_> =
+        events.as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(total, types.len().to_string());
+    types
+}
+
+async fn ids(app: &App, user: &User, path: &str, member: &str) -> Vec<String> {
+    let listed = app.get(path).by(user).send().await.ok();
+    listed.as_array().unwrap().iter().map(|entry| entry[member].as_str().unwrap().to_owned()).collect()
+}
+
+testkit::on_both! {
+    async fn its_drivers_lose_the_load(backend) {
+        let app = app(backend).await;
+        let (grain, haul, fast) = (User::of("grain"), User::of("haul"), User::of("fast"));
+        let id = create_load(&app).await;
+        let path = format!("/v1/loads/{id}");
+        for (user, driver) in [(&haul, "own"), (&haul, "both"), (&grain, "both"), (&grain, "organisers"), (&haul, "gone")] {
+            send(&app, user, &id, driver).await.ok();
+        }
+        app.call("DELETE", &format!("{path}/drivers/gone")).by(&haul).send().await.ok();
+        let before = revision(&app, &id).await;
+        patch(&app, &grain, &id, &json!({"carrierId": "fast"})).await.ok();
+        assert_eq!(revision(&app, &id).await, before + 1);
+
+        let own = User::individual("own");
+        assert_eq!(app.get(&path).by(&own).send().await.error(403), "forbidden");
+        assert_eq!(prove(&app, &own, &id, &proof_form()).await.error(403), "forbidden");
+        for driver in ["both", "organisers"] {
+            app.get(&path).by(&User::individual(driver)).send().await.ok();
+        }
+        assert_eq!(ids(&app, &grain, &format!("{path}/drivers"), "driverId").await, ["both", "organisers"]);
+        let history = events(&app, &id).await;
+        let [.., revoked, updated] = &history[..] else { panic!("{history:?}") };
+        assert_eq!((&revoked["type"], &revoked["changes"]), (&json!("driver_revoked"), &json!({"driverId": {"from": "own"}})));
+        assert_eq!((&updated["type"], &updated["changes"]["carrierId"]["from"]), (&json!("updated"), &json!("haul")));
+        for path in [format!("{path}/events"), format!("{path}/drivers"), format!("{path}/notifications")] {
+            assert_eq!(app.get(&path).by(&haul).send().await.error(403), "forbidden");
+        }
+        assert_eq!(prove(&app, &haul, &id, &proof_form()).await.error(403), "forbidden");
+
+        // The new carrier reads the creation and what happened since, without its predecessor.
+        assert_eq!(types(&app, &fast, &id).await, ["created", "updated"]);
+        let read = app.get(&format!("{path}/events")).by(&fast).send().await.ok();
+        assert_eq!(read[1]["changes"]["carrierId"], json!({"to": "fast"}));
+        assert_eq!(read[1]["changes"]["carrierName"], json!({"to": "fast"}));
+        assert!(!read[1].to_string().contains("haul"), "{read}");
+        let listed = format!("{path}/notifications");
+        for list in [&*listed, "/v1/notifications", "/v1/notifications?count=true"] {
+            assert_eq!(ids(&app, &fast, list, "recipientId").await, [""; 0], "{list}");
+        }
+        assert_eq!(ids(&app, &fast, &format!("{path}/drivers"), "driverId").await, [""; 0]);
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        send(&app, &fast, &id, "new").await.ok();
+        assert_eq!(types(&app, &fast, &id).await, ["created", "updated", "sent_to_driver"]);
+        assert_eq!(ids(&app, &fast, &listed, "recipientId").await, ["new"]);
+        assert_eq!(ids(&app, &fast, "/v1/notifications", "recipientId").await, ["new"]);
+        assert_eq!(ids(&app, &fast, &format!("{path}/drivers"), "driverId").await, ["new"]);
+        let page = app.get(&format!("{path}/events?limit=1&offset=1")).by(&fast).send().await.ok();
+        assert_eq!(page[0]["type"], "updated");
+        assert!(types(&app, &grain, &id).await.len() > 6, "the organiser reads everything");
+    }
+
+    async fn a_removed_carrier_loses_the_load_and_an_organiser_keeps_it(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let id = create_load(&app).await;
+        send(&app, &haul, &id, "dai").await.ok();
+        patch(&app, &grain, &id, &json!({"carrierId": null})).await.ok();
+        let dai = User::individual("dai");
+        assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&dai).send().await.error(403), "forbidden");
+        // An organisation that carries its own load stays its organiser.
+        patch(&app, &grain, &id, &json!({"carrierId": "grain"})).await.ok();
+        send(&app, &grain, &id, "dai").await.ok();
+        patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
+        app.get(&format!("/v1/loads/{id}")).by(&dai).send().await.ok();
+        // A change of the name is no change of the carrier.
+        send(&app, &haul, &id, "eve").await.ok();
+        patch(&app, &grain, &id, &json!({"carrierId": "haul", "carrierName": "Other"})).await.ok();
+        app.get(&format!("/v1/loads/{id}")).by(&User::individual("eve")).send().await.ok();
+    }
+
+    async fn its_webhooks_are_told_the_id_and_the_reference(backend) {
+        let settings = Settings { webhook_allow_private: true, ..Settings::default() };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let (grain, haul, fast) = (User::of("grain"), User::of("haul"), User::of("fast"));
+        let id = create_load(&app).await;
+        send(&app, &haul, &id, "dai").await.ok();
+        let mut receivers = Vec::new();
+        for user in [&grain, &haul, &fast] {
+            let receiver = WebhookReceiver::start(respond_with(200)).await;
+            let events = ["load.updated", "load.released", "load.driver_revoked"];
+            let form = json!({"url": receiver.url(), "events": events});
+            app.post("/v1/webhooks").by(user).json(&form).send().await.ok();
+            receivers.push(receiver);
+        }
+        patch(&app, &grain, &id, &json!({"carrierId": "fast", "tags": ["secret"]})).await.ok();
+        let mut told = Vec::new();
+        for (receiver, count) in receivers.iter().zip([2, 2, 1]) {
+            let mut data: Vec<(String, Value)> = Vec::new();
+            for request in receiver.wait_for(count).await {
+                let body: Value = serde_json::from_slice(&request.body).unwrap();
+                data.push((body["type"].as_str().unwrap().to_owned(), body["data"].clone()));
+            }
+            data.sort_by(|a, b| a.0.cmp(&b.0));
+            told.push(data);
+        }
+        let part = json!({"id": id, "reference": "HH-1"});
+        let expected = [
+            ("load.driver_revoked".to_owned(), json!({"driverId": "dai", "load": part})),
+            ("load.released".to_owned(), json!({"load": part})),
+        ];
+        assert_eq!(told[1], expected);
+        let names = |index: usize| told[index].iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+        assert_eq!(names(0), ["load.driver_revoked", "load.updated"]);
+        assert_eq!((&told[0][0].1["driverId"], &told[0][0].1["load"]["carrier"]["id"]), (&json!("dai"), &json!("haul")));
+        assert_eq!(names(2), ["load.updated"]);
+    }
+
+    async fn its_files_are_no_longer_shared_with_it(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let names = ["lost.jpg", "held.jpg", "kept.jpg", "removed.jpg"];
+        let [lost, held, kept, removed] = names.map(|name| system.add(name, &grain));
+        let create = async |files: &[&String]| {
+            let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
+            let form = with(organiser_form(), "files", json!(files));
+            let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+            let id = load["id"].as_str().unwrap().to_owned();
+            patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
+            id
+        };
+        let id = create(&[&lost, &held, &kept, &removed]).await;
+        let other = create(&[&held]).await;
+        let files = [&lost, &held, &kept].map(|id| json!({"id": id}));
+        patch(&app, &grain, &id, &json!({"files": files})).await.ok();
+        // The carrier adds files of the load to other loads of its own, to keep them.
+        let form = with(carrier_form(), "files", json!([{"id": kept}, {"id": removed}]));
+        app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+        let files = [&held, &lost].map(|id| json!({"id": id}));
+        patch(&app, &haul, &other, &json!({"files": files})).await.ok();
+
+        let unshared = async |call: testkit::TestRequest| {
+            let before = system.calls().await.len();
+            call.send().await.ok();
+            let calls = system.calls().await.split_off(before);
+            let mut unshared = calls.into_iter().filter(|call| call.get("unshareWith").is_some()).collect::<Vec<_>>();
+            assert!(unshared.len() < 2, "{unshared:?}");
+            unshared.pop()
+        };
+        let path = format!("/v1/loads/{id}");
+        let call = unshared(app.call("PATCH", &path).by(&grain).json(&json!({"carrierId": "fast"}))).await.unwrap();
+        let mut ids: Vec<_> = call["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        let mut expected = vec![lost, kept, removed];
+        expected.sort();
+        assert_eq!((ids, &call["unshareWith"]), (expected, &json!(["haul"])));
+        let edit = app.call("PATCH", &path).by(&grain).json(&json!({"reference": "edited"}));
+        assert_eq!(unshared(edit).await, None, "another edit ends no sharing");
+        let table = if backend == Backend::Sqlite { "due_shares" } else { "logistics.due_shares" };
+        assert_eq!(app.database.count(table), 0);
+    }
+
+    /// The attack: a carrier prepares for its replacement, and then tries everything.
+    async fn it_can_do_nothing_with_the_load(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        // A load of the organiser: the carrier did not create it.
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        patch(&app, &grain, id, &json!({"carrierId": "haul"})).await.ok();
+        let own = User::individual("own");
+        let colleague = User::of("haul").with("sub", "colleague");
+        for driver in ["own", "colleague"] {
+            send(&app, &haul, id, driver).await.ok();
+        }
+        let read = app.get(&format!("/v1/loads/{id}")).by(&haul).send().await;
+        let etag = read.header("etag").to_owned();
+        patch(&app, &grain, id, &json!({"carrierId": "fast"})).await.ok();
+
+        let path = format!("/v1/loads/{id}");
+        let correction = json!({"weightNet": 28, "reason": "misread"});
+        for user in [&haul, &own, &colleague] {
+            for (method, path, body) in [
+                ("GET", path.clone(), Value::Null),
+                ("GET", format!("{path}/events"), Value::Null),
+                ("GET", format!("{path}/drivers"), Value::Null),
+                ("GET", format!("{path}/notifications"), Value::Null),
+                ("PATCH", path.clone(), json!({"ticketNumber": "T"})),
+                ("PATCH", path.clone(), json!({"carrierId": "haul"})),
+                ("POST", format!("{path}/cancel"), json!({})),
+                ("POST", format!("{path}/accept"), json!({})),
+                ("POST", format!("{path}/proof-of-delivery"), proof_form()),
+                ("POST", "/v1/loads/proof-of-delivery".into(), with(proof_form(), "loadId", json!(id))),
+                ("POST", format!("{path}/proof-of-delivery/corrections"), correction.clone()),
+                ("POST", "/v1/loads/send-to-driver".into(), json!({"loadId": id, "driverId": "own"})),
+                ("POST", "/v1/loads/send-to-carrier".into(), json!({"loadId": id, "carrierId": "haul"})),
+                ("DELETE", format!("{path}/drivers/own"), Value::Null),
+            ] {
+                let call = app.call(method, &path).by(user).header("if-match", "*");
+                let call = if body.is_null() { call } else { call.json(&body) };
+                let reply = call.send().await;
+                assert_eq!(reply.error(403), "forbidden", "{method} {path} {body}");
+            }
+            let cached = app.get(&path).by(user).header("if-none-match", &etag).send().await;
+            assert_eq!(cached.status, 403, "no answer by a known revision");
+            let searches = ["/v1/loads", "/v1/loads?f:driverId=me", "/v1/loads?format=CSV", "/v1/notifications"];
+            for search in searches.map(str::to_owned).into_iter().chain([format!("/v1/loads/by-ids?ids={id}")]) {
+                let found = app.get(&search).by(user).send().await.text();
+                assert!(!found.contains(id) && !found.contains("BG-1"), "{search}: {found}");
+            }
+        }
+        let read = app.get(&path).by(&grain).send().await.ok();
+        assert_eq!((&read["status"], &read["carrier"]["id"]), (&json!("upcoming"), &json!("fast")));
+    }
+
+    async fn it_does_not_keep_drivers_by_sending_at_the_same_time(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        for _ in 0..5 {
+            let id = create_load(&app).await;
+            let mut tasks = tokio::task::JoinSet::new();
+            for n in 0..8 {
+                let sent = json!({"loadId": id, "driverId": format!("driver-{n}")});
+                tasks.spawn(app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send());
+                if n == 3 {
+                    let change = json!({"carrierId": "fast"});
+                    tasks.spawn(app.call("PATCH", &format!("/v1/loads/{id}")).by(&grain).json(&change).send());
+                }
+            }
+            let replies = tasks.join_all().await;
+            assert!(replies.iter().all(|reply| [200, 403].contains(&reply.status)));
+            let path = format!("/v1/loads/{id}/drivers");
+            assert_eq!(ids(&app, &grain, &path, "driverId").await, [""; 0]);
+        }
+    }
+
+    async fn a_carrier_that_gives_the_load_away_is_not_named_to_the_next_one(backend) {
+        let app = app(backend).await;
+        let (haul, fast) = (User::of("haul"), User::of("fast"));
+        let id = create_load(&app).await;
+        patch(&app, &haul, &id, &json!({"carrierId": "fast"})).await.ok();
+        let path = format!("/v1/loads/{id}/events");
+        let read = app.get(&path).by(&fast).send().await.ok();
+        let updated = read[1].as_object().unwrap();
+        let members: Vec<_> = updated.keys().map(String::as_str).collect();
+        assert_eq!(members, ["atUTC", "changes", "id", "type"], "{read}");
+        assert!(!read[1].to_string().contains("haul"), "{read}");
+        let read = app.get(&path).by(&User::of("grain")).send().await.ok();
+        assert_eq!((&read[1]["organisationId"], &read[1]["changes"]["carrierId"]["from"]), (&json!("haul"), &json!("haul")));
+    }
+}
