@@ -17,6 +17,8 @@ use crate::abuse::target::Limits;
 
 /// Deliveries of one organisation that run at once (`MAX_SLOTS_OF_ONE` in `dispatch.rs`).
 const SLOTS: usize = 16;
+/// Drivers of a load (docs/api/loads.md).
+const MAX_DRIVERS: usize = 20;
 /// Limit of the deliveries between a notification of the honest organisation and its arrival.
 const MAX_BEFORE: usize = 3 * SLOTS;
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -73,14 +75,16 @@ impl SlowReceiver {
     }
 }
 
-/// Sends one load to many drivers. Then the honest organisation sends a load, three times.
+/// Sends loads to as many drivers as an organisation may in ten minutes. Then the honest organisation sends a load,
+/// three times.
 pub fn run(tenants: &Tenants<'_>) -> Result<()> {
     let (trial, target, receiver) = (tenants.trial, &tenants.logistics, &tenants.receiver);
-    let (count, delay) = if trial.short { (150, 1000) } else { (1500, 100) };
+    let (count, delay) = if trial.short { (150, 1000) } else { (590, 250) };
     let limit = Duration::from_secs(2) + trial.grace();
     let create = |path: &str, token: &str, body| create(&target.service, path, token, Body::Json(body));
     let create_load = |token: &str, organiser| create("/v1/loads/organiser", token, load(organiser, &[]));
-    let attacker_load = create_load(&target.token, ATTACKER)?;
+    let attacker_load = |_| create_load(&target.token, ATTACKER);
+    let attacker_loads = (0..=count / MAX_DRIVERS).map(attacker_load).collect::<Result<Vec<_>>>()?;
     let honest_load = create_load(&tenants.honest, HONEST)?;
     let send = |token: &str, load: &str, driver: &str| {
         create("/v1/loads/send-to-driver", token, json!({"loadId": load, "driverId": driver}))
@@ -91,10 +95,11 @@ pub fn run(tenants: &Tenants<'_>) -> Result<()> {
     let attack = format!("{count} notifications that take {delay} ms each");
     target.attack(&attack, &Limits { outcomes: &["sent", "sent again"], memory: MEMORY }, || {
         let mut outcomes = tenants.repeat(THREADS, count, |number| {
-            send(&target.token, &attacker_load, &format!("{ATTACKER}-{number}")).map(|_| "sent".to_owned())
+            let load = &attacker_loads[number / MAX_DRIVERS];
+            send(&target.token, load, &format!("{ATTACKER}-{number}")).map(|_| "sent".to_owned())
         })?;
         for _ in 0..20 {
-            ids.insert(send(&target.token, &attacker_load, &last)?);
+            ids.insert(send(&target.token, &attacker_loads[count / MAX_DRIVERS], &last)?);
             outcomes.add("sent again");
         }
         for number in 0..3 {
