@@ -130,7 +130,7 @@ impl Service for Logistics {
     }
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
-        loads::backfill_creators_at_start(&context.db).await?;
+        loads::backfill_at_start(&context.db).await?;
         let files = Arc::new(FileClient::new(&settings.system_url)?);
         let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(Self {
@@ -165,7 +165,7 @@ impl Service for Logistics {
             logistics.notifications.clone().run(),
             logistics.webhooks.run(),
             loads::run_fulltext_indexer(db),
-            loads::run_creator_backfill(db),
+            loads::run_backfill(db),
             loads::run_large_imports(db, &logistics.batches, &logistics.webhooks),
             logistics.shares.run(),
         );

@@ -31,6 +31,9 @@ diesel::table! {
         completed_at -> Nullable<database::TimestampSql>,
         /// The reference in lower case.
         reference_key -> Text,
+        /// The reference in the form in which similar references are equal (`loads/reference.rs`). NULL if an older
+        /// version stored or changed the load and it was not filled in yet.
+        similarity_key -> Nullable<Text>,
         /// The organiser's name in lower case.
         organiser_key -> Nullable<Text>,
         /// The carrier's name in lower case.

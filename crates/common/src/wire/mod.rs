@@ -1,5 +1,6 @@
 //! Types of requests and responses that several services share.
 
+mod fold;
 mod normalize;
 mod postcode;
 mod text;
@@ -7,6 +8,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+pub use fold::fold;
 pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_id, is_plain_line, normalize_line, single_spaces};
 pub(crate) use text::pattern_message;

@@ -1,8 +1,8 @@
 //! Loads: consignments of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 
+mod backfill;
 mod batch;
 mod columns;
-mod creator_backfill;
 mod demo;
 mod edit;
 mod export;
@@ -13,13 +13,14 @@ mod history;
 mod model;
 mod party;
 mod proof;
+mod reference;
 mod search;
 mod send;
 mod store;
 mod stored_load;
 
+pub(crate) use backfill::{backfill_at_start, run_backfill};
 pub(crate) use batch::{Batches, run_large_imports};
-pub(crate) use creator_backfill::{backfill_creators_at_start, run_creator_backfill};
 pub(crate) use demo::create_demo_data;
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;

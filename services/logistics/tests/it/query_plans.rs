@@ -133,6 +133,8 @@ fn statements_use_indexes() {
         assert!(plan.contains("loads_without_creator"), "{plan}");
         let plan = app.query_plan("UPDATE loads SET created_by = '' WHERE id IN (SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT 9)");
         assert!(plan.contains("loads_without_creator") && !plan.contains("SCAN loads\n"), "{plan}");
+        let plan = app.query_plan("SELECT id FROM loads WHERE similarity_key IS NULL ORDER BY id LIMIT 1000");
+        assert!(plan.contains("loads_without_similarity") && !plan.contains("TEMP B-TREE"), "{plan}");
     });
 }
 

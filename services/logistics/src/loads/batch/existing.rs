@@ -8,6 +8,7 @@ use database::{AnyConnection, Id, Timestamp};
 use serde_json::json;
 
 use super::row_identity::RowIdentity;
+use crate::loads::reference::folded;
 use crate::loads::store::{find_created, find_readable_ids};
 
 /// Why the load of a row exists already.
@@ -25,6 +26,7 @@ pub(crate) enum Existing {
 #[derive(Debug, Default)]
 struct KnownLoads {
     readable: HashSet<Id>,
+    /// By folded reference and delivery date.
     created: HashMap<(String, Timestamp), Id>,
 }
 
@@ -38,24 +40,26 @@ pub(crate) fn find_existing(
     let mut known = KnownLoads { readable: find_readable_ids(c, caller, &ids)?, created: HashMap::new() };
     let pairs = rows.iter().map(|row| (row.reference.as_str(), row.delivery_at));
     for load in find_created(c, caller.organisation_id_or_empty(), pairs)? {
-        known.created.insert((load.reference, load.delivery_at), load.id);
+        known.created.insert((folded(&load.reference), load.delivery_at), load.id);
     }
     Ok(compare(rows, &known))
 }
 
 fn compare(rows: &[RowIdentity], known: &KnownLoads) -> Vec<Option<Existing>> {
     let mut earlier = HashSet::new();
-    let reason = |row: &RowIdentity, is_first: bool| {
+    let reason = |row: &RowIdentity| {
+        let pair = (folded(&row.reference), row.delivery_at);
+        let created = known.created.get(&pair).copied();
+        let is_first = earlier.insert(pair);
         if let Some(id) = row.id.filter(|id| known.readable.contains(id)) {
             return Some(Existing::Named(id));
         }
-        let created = known.created.get(&(row.reference.clone(), row.delivery_at));
         match created {
-            Some(id) => Some(Existing::Created(*id)),
+            Some(id) => Some(Existing::Created(id)),
             None => (!is_first).then_some(Existing::EarlierRow),
         }
     };
-    rows.iter().map(|row| reason(row, earlier.insert((&row.reference, row.delivery_at)))).collect()
+    rows.iter().map(reason).collect()
 }
 
 /// Adds an error for each row whose load exists, up to `max_errors` errors in all. Returns the number of these rows.
@@ -100,12 +104,12 @@ mod tests {
         let (readable, created, unknown) = (Id::new(), Id::new(), Id::new());
         let day = Timestamp::parse("2026-03-01").unwrap();
         let known =
-            KnownLoads { readable: [readable].into(), created: [(("A".to_owned(), day), created)].into() };
+            KnownLoads { readable: [readable].into(), created: [(("a".to_owned(), day), created)].into() };
         let rows = [
             row(0, Some(readable), "X", "2026-03-01"),
             row(1, Some(unknown), "A", "2026-03-01"),
             row(2, None, "A", "2026-03-02"),
-            row(3, None, "a", "2026-03-01"),
+            row(3, None, "b", "2026-03-01"),
             row(4, None, "A", "2026-03-02T00:00:00Z"),
             row(5, None, "X", "2026-03-01"),
         ];

@@ -92,6 +92,9 @@ pub(crate) async fn prepare(
 ) -> Result<PreparedImport, Error> {
     let is_large = db.is_sqlite() && import.rows_to_store() > ROWS_PER_TRANSACTION;
     let import = Arc::new(Mutex::new(import));
+    // Only for warnings: other writes do not wait for it.
+    let read = import.clone();
+    db.read(move |c| read.lock().find_similar(c)).await?;
     if !is_large {
         return Ok(PreparedImport { import, large: None });
     }

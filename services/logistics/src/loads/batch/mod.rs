@@ -18,6 +18,7 @@ mod options;
 mod queue;
 mod row;
 mod row_identity;
+mod similar;
 mod staged_import;
 mod store;
 mod table;

@@ -30,7 +30,7 @@ pub(crate) struct BatchResult {
     /// The ids of the loads, in the order of the rows. Empty for a dry run.
     #[schema(value_type = Vec<String>)]
     ids: Vec<Id>,
-    /// What looks wrong about the files, such as hidden rows. Absent if there is nothing.
+    /// What looks wrong about the files, such as hidden rows or similar references. Absent if there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     warnings: Vec<Warning>,
@@ -38,19 +38,19 @@ pub(crate) struct BatchResult {
 
 impl BatchResult {
     /// Returns the result for loads that were created. `skipped`: the number of rows that were left out.
-    pub(crate) fn created(ids: Vec<Id>, skipped: Option<usize>, warnings: &[Warning]) -> Self {
+    pub(crate) fn created(ids: Vec<Id>, skipped: Option<usize>, warnings: Vec<Warning>) -> Self {
         let count = ids.len();
         let were = if count == 1 { "load was" } else { "loads were" };
         let message = format!("{count} {were} created{}.", describe_skipped(skipped));
-        Self { message, status: "success", count, skipped, ids, warnings: warnings.to_vec() }
+        Self { message, status: "success", count, skipped, ids, warnings }
     }
 
     /// Returns the result of a dry run.
-    pub(crate) fn dry_run(count: usize, skipped: Option<usize>, warnings: &[Warning]) -> Self {
+    pub(crate) fn dry_run(count: usize, skipped: Option<usize>, warnings: Vec<Warning>) -> Self {
         let loads = if count == 1 { "load" } else { "loads" };
         let skipped_rows = describe_skipped(skipped);
         let message = format!("Dry run: {count} {loads} would be created{skipped_rows}; nothing was stored.");
-        Self { message, status: "success", count, skipped, ids: Vec::new(), warnings: warnings.to_vec() }
+        Self { message, status: "success", count, skipped, ids: Vec::new(), warnings }
     }
 }
 

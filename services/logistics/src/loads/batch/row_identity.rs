@@ -6,7 +6,7 @@ use std::sync::Arc;
 use common::Caller;
 use common::validation::{Code, FieldError};
 use database::{Id, Timestamp};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use crate::loads::model::Load;
 use crate::organisations::NamedBy;
@@ -29,11 +29,17 @@ pub(crate) struct RowIdentity {
 }
 
 impl RowIdentity {
-    /// Returns an error at a column of the row.
-    pub(crate) fn error(&self, column: &str, code: Code, message: &str) -> FieldError {
+    /// Returns where the row is, for an error or a warning.
+    pub(crate) fn location(&self) -> Map<String, Value> {
         let mut data = Map::from_iter([("line".to_owned(), json!(self.line))]);
         data.extend(self.file.as_deref().map(|file| ("file".to_owned(), json!(file))));
-        FieldError { path: format!("rows[{}].{column}", self.index), message: message.to_owned(), code, data }
+        data
+    }
+
+    /// Returns an error at a column of the row.
+    pub(crate) fn error(&self, column: &str, code: Code, message: &str) -> FieldError {
+        let path = format!("rows[{}].{column}", self.index);
+        FieldError { path, message: message.to_owned(), code, data: self.location() }
     }
 }
 

@@ -16,6 +16,7 @@ use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
 use super::queue::Slot;
 use super::row_identity::RowIdentity;
+use super::similar::{self, SimilarRow, find_similar};
 use super::store::{record, refuse_repeat, serialize_lookups};
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
@@ -34,6 +35,7 @@ pub(crate) struct StagedImport {
     /// What identifies the loads, in their order.
     identities: Vec<RowIdentity>,
     warnings: Vec<Warning>,
+    similar: Vec<SimilarRow>,
     /// The documents, one per line.
     documents: BufWriter<File>,
     /// Held until the import is stored: imports of an organisation run one after the other.
@@ -54,6 +56,7 @@ impl StagedImport {
             ids: Vec::new(),
             identities: Vec::new(),
             warnings: Vec::new(),
+            similar: Vec::new(),
             documents,
             slot: None,
         })
@@ -91,6 +94,12 @@ impl StagedImport {
         self.identities = identities;
     }
 
+    /// Finds rows whose references are only similar to others, for the warnings.
+    pub(super) fn find_similar(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
+        self.similar = find_similar(c, &self.caller, &self.identities)?;
+        Ok(())
+    }
+
     /// Checks the import and, unless this is a dry run, stores its loads with `store`, which gets whether each is new.
     /// Can be called again if the transaction is retried.
     ///
@@ -107,14 +116,16 @@ impl StagedImport {
         let ids: Vec<Id> = new_ids.map(|(id, _)| *id).collect();
         let skipped =
             (self.import.if_exists == IfExists::Skip).then_some(self.ids.len().saturating_sub(ids.len()));
+        let mut warnings = self.warnings.clone();
+        warnings.extend(similar::warnings(&self.similar, &self.identities, &is_new));
         if self.dry_run {
-            return JsonResponse::json(&BatchResult::dry_run(ids.len(), skipped, &self.warnings));
+            return JsonResponse::json(&BatchResult::dry_run(ids.len(), skipped, warnings));
         }
         if !ids.is_empty() {
             record(c, &self.import)?;
             store(self, c, &is_new)?;
         }
-        JsonResponse::json(&BatchResult::created(ids, skipped, &self.warnings))
+        JsonResponse::json(&BatchResult::created(ids, skipped, warnings))
     }
 
     /// Returns for each load whether it is new.

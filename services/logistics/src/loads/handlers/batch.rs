@@ -20,12 +20,14 @@ use crate::loads::batch::{
 
 /// Upload a batch of loads
 ///
-/// CSV (the delimiter is detected) or XLSX (first sheet), at most 10 files of 25 MiB and 50,000 rows together. All rows
-/// are stored or none. If any row is invalid, the response names every invalid cell (the first 1,000), and
+/// CSV (the delimiter is detected) or XLSX (first sheet), at most 10 files of 25 MiB and 50,000 rows together. All
+/// rows are stored or none. If any row is invalid, the response names every invalid cell (the first 1,000), and
 /// `body.failedRows` is the number of invalid rows. `ifExists` tells what happens to rows whose loads exist already:
-/// `id` names a load that you may see, or your organisation created a load with the same reference and delivery date
-/// that is not cancelled, or an earlier row has both. A file whose content the organisation imported before is 409 with
-/// `body.importedAtUTC` and `body.file`, unless `repeat` is true or `ifExists` is `skip`.
+/// `id` names a load that you may see, or your organisation created a load with the same reference (case, kinds of
+/// dashes, apostrophes and white space do not count) and delivery date that is not cancelled, or an earlier row has
+/// both. New rows whose reference is only similar to another one give a warning `similar_reference`. A file whose
+/// content the organisation imported before is 409 with `body.importedAtUTC` and `body.file`, unless `repeat` is true
+/// or `ifExists` is `skip`.
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
     responses((status = 200, body = BatchResult), ErrorResponses))]

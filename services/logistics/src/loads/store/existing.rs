@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::readable;
 use super::staged::NOT_STAGED;
+use crate::loads::reference::similarity_key;
 use crate::schema::loads::dsl as l;
 
 /// The number of ids in a statement.
@@ -49,25 +50,35 @@ pub(crate) fn find_readable_ids(
     Ok(found)
 }
 
-/// Returns the loads that the organisation created, that are not cancelled, and that have one of the references and one
-/// of the delivery dates, not necessarily of the same pair. References are compared without case.
+/// A load with a reference that is similar to that of a row.
+#[derive(Debug, QueryableByName)]
+pub(crate) struct SimilarLoad {
+    #[diesel(sql_type = IdSql)]
+    pub(crate) id: Id,
+    #[diesel(sql_type = Text)]
+    pub(crate) reference: String,
+}
+
+/// Returns the loads that the organisation created, that are not cancelled, and that have one of the delivery dates and
+/// a reference that is similar to one of these, not necessarily of the same pair. Loads of older versions whose
+/// references cannot be compared yet are among them.
 pub(crate) fn find_created<'a>(
     c: &mut AnyConnection,
     organisation_id: &str,
     pairs: impl Iterator<Item = (&'a str, Timestamp)>,
 ) -> Result<Vec<CreatedLoad>, Error> {
-    let (references, dates): (BTreeSet<String>, BTreeSet<Timestamp>) =
-        pairs.map(|(reference, date)| (reference.to_lowercase(), date)).unzip();
+    let (keys, dates): (BTreeSet<String>, BTreeSet<Timestamp>) =
+        pairs.map(|(reference, date)| (similarity_key(reference), date)).unzip();
     if dates.is_empty() {
         return Ok(Vec::new());
     }
     let mut found: Vec<CreatedLoad> = Vec::new();
     for created_by in CREATED_BY {
-        // `IS TRUE` makes PostgreSQL hash the references once, instead of looking for each of them.
-        let statement = |dates: &str, references: &str| {
+        // PostgreSQL hashes the keys once, instead of looking for each of them. It is NULL where there is no key.
+        let statement = |dates: &str, keys: &str| {
             format!(
                 "SELECT id, document ->> 'reference' AS reference, delivery_at FROM loads WHERE {created_by} \
-                 AND delivery_at {dates} AND (reference_key IN (SELECT {references})) IS TRUE \
+                 AND delivery_at {dates} AND (similarity_key IN (SELECT {keys})) IS NOT FALSE \
                  AND status <> 'cancelled'"
             )
         };
@@ -78,17 +89,44 @@ pub(crate) fn find_created<'a>(
                 let dates: Vec<i64> = dates.iter().map(|date| date.millis()).collect();
                 let query = diesel::sql_query(sql).bind::<Text, _>(organisation_id);
                 let query = query.bind::<Text, _>(json!(dates).to_string());
-                found.extend(query.bind::<Text, _>(json!(references).to_string()).load::<CreatedLoad>(c)?);
+                found.extend(query.bind::<Text, _>(json!(keys).to_string()).load::<CreatedLoad>(c)?);
             }
             AnyConnection::Postgres(c) => {
                 let sql = statement("= ANY ($2::text[]::timestamptz[])", "unnest($3)");
                 let dates: Vec<String> = dates.iter().map(Timestamp::to_string).collect();
-                let references: Vec<&str> = references.iter().map(String::as_str).collect();
+                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
                 let query = diesel::sql_query(sql).bind::<Text, _>(organisation_id);
-                let query = query.bind::<Array<Text>, _>(dates).bind::<Array<Text>, _>(references);
+                let query = query.bind::<Array<Text>, _>(dates).bind::<Array<Text>, _>(keys);
                 found.extend(query.load::<CreatedLoad>(c)?);
             }
         }
     }
     Ok(found)
+}
+
+/// Returns the references with one of these similarity keys that loads have which the organisation created and which
+/// are not cancelled, each with the newest of its loads.
+pub(crate) fn find_similar(
+    c: &mut AnyConnection,
+    organisation_id: &str,
+    keys: &BTreeSet<String>,
+) -> Result<Vec<SimilarLoad>, Error> {
+    let statement = |newest: &str, keys: &str| {
+        format!(
+            "SELECT {newest} AS id, document ->> 'reference' AS reference FROM loads \
+             WHERE created_by = $1 AND similarity_key {keys} AND status <> 'cancelled'"
+        )
+    };
+    Ok(match c {
+        AnyConnection::Sqlite(c) => {
+            let sql = statement("max(id)", "IN (SELECT value FROM json_each($2))");
+            let query = diesel::sql_query(format!("{sql} AND {NOT_STAGED} GROUP BY 2"));
+            query.bind::<Text, _>(organisation_id).bind::<Text, _>(json!(keys).to_string()).load(c)?
+        }
+        AnyConnection::Postgres(c) => {
+            let sql = statement("max(id::text)::uuid", "= ANY ($2)");
+            let query = diesel::sql_query(format!("{sql} GROUP BY 2")).bind::<Text, _>(organisation_id);
+            query.bind::<Array<Text>, _>(keys.iter().map(String::as_str).collect::<Vec<_>>()).load(c)?
+        }
+    })
 }

@@ -2,7 +2,7 @@
 //! caller change only loads that the same transaction has read before.
 
 mod access;
-mod creators;
+mod backfill;
 mod drivers;
 mod existing;
 mod release;
@@ -24,9 +24,11 @@ use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_to, visible};
 use access::{not_visible, readable};
-pub(crate) use creators::{CREATOR_BATCH_SIZE, fill_creators, has_unknown_creators};
+pub(crate) use backfill::{
+    BACKFILL_SIZE, fill_creators, fill_similarity_keys, has_unknown_creators, has_unknown_similarity,
+};
 pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
-pub(crate) use existing::{find_created, find_readable_ids};
+pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_similar};
 use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
 use row::InsertLoad;

@@ -12,6 +12,7 @@ use webhooks::Subject;
 
 use crate::loads::model::Load;
 use crate::loads::party::{Creator, Party};
+use crate::loads::reference::similarity_key;
 use crate::schema::loads;
 
 /// A row of `loads`: the document, and the columns that are derived from it for searching and sorting.
@@ -26,6 +27,7 @@ pub struct LoadRow {
     created_at: Timestamp,
     completed_at: Option<Timestamp>,
     reference_key: String,
+    similarity_key: String,
     organiser_key: Option<String>,
     carrier_key: Option<String>,
     commodity_key: String,
@@ -65,6 +67,7 @@ impl LoadRow {
             created_at: load.created_at,
             completed_at: load.completed_at,
             reference_key: load.reference.to_lowercase(),
+            similarity_key: similarity_key(&load.reference),
             organiser_key: name(&load.organiser),
             carrier_key: name(&load.carrier),
             commodity_key: load.commodity.name.to_lowercase(),
@@ -128,7 +131,7 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         out.push_sql(
             "INSERT OR FAIL INTO loads (id, organiser_id, carrier_id, status, delivery_at, created_at, \
              completed_at, reference_key, organiser_key, carrier_key, commodity_key, weight, weight_net, \
-             search_text, document, created_by, awaits_acceptance, creator_id, creator_name) VALUES (",
+             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key) VALUES (",
         );
         out.push_bind_param::<IdSql, _>(&row.id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.organiser_id)?;
@@ -149,6 +152,7 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         bind::<Nullable<Bool>, _>(&mut out, &row.awaits_acceptance)?;
         bind::<Nullable<Text>, _>(&mut out, &row.creator_id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.creator_name)?;
+        bind::<Text, _>(&mut out, &row.similarity_key)?;
         out.push_sql(")");
         Ok(())
     }

@@ -6,19 +6,19 @@ const HEADER: &str =
     "id,reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId,carrierName\n";
 
 /// Returns a table with rows of the organisation `grain`: id, reference and delivery date.
-fn table(rows: &[(&str, &str, &str)]) -> String {
+pub fn table(rows: &[(&str, &str, &str)]) -> String {
     let row =
         |(id, reference, date): &(&str, &str, &str)| format!("{id},{reference},{date},1,grain,Grain,,\n");
     HEADER.to_owned() + &rows.iter().map(row).collect::<String>()
 }
 
 /// Sends a table with this value of `ifExists`.
-async fn send_if(app: &App, user: &User, if_exists: &str, table: &str) -> TestResponse {
+pub async fn send_if(app: &App, user: &User, if_exists: &str, table: &str) -> TestResponse {
     send(app, user, form(&[table.as_bytes()]).text("ifExists", if_exists.to_owned())).await
 }
 
 /// Returns the numbers of created and skipped rows.
-fn counts(reply: TestResponse) -> (Value, Value) {
+pub fn counts(reply: TestResponse) -> (Value, Value) {
     let answer = reply.ok();
     assert_eq!(json!(answer["ids"].as_array().unwrap().len()), answer["count"]);
     (answer["count"].clone(), answer["skipped"].clone())
@@ -41,7 +41,7 @@ testkit::on_both! {
         assert_eq!(again.json()["message"], "0 loads were created, 2 rows skipped.");
         assert_eq!(counts(again), (json!(0), json!(2)));
         let mixed = table(&[
-            ("", "A", "2026-03-01T01:00:00+01:00"), ("", "A", "2026-03-02"), ("", "a", "2026-03-01"), ("", "A", "2026-03-02"),
+            ("", "A", "2026-03-01T01:00:00+01:00"), ("", "A", "2026-03-02"), ("", "C", "2026-03-01"), ("", "a", "2026-03-02"),
         ]);
         let dry = form(&[mixed.as_bytes()]).text("ifExists", "Skip").text("dryRun", "true");
         let dry = send(&app, &grain, dry).await.ok();
@@ -51,13 +51,44 @@ testkit::on_both! {
         let answer = reply.json();
         assert_eq!(counts(reply), (json!(2), json!(2)));
         let created = loads(&app, &grain, &answer).await;
-        assert_eq!(created.iter().map(|load| &load["reference"]).collect::<Vec<_>>(), ["A", "a"]);
+        assert_eq!(created.iter().map(|load| &load["reference"]).collect::<Vec<_>>(), ["A", "C"]);
         assert_eq!(count_loads(&app).await, 4);
         // Without the option, each row is a load, and a repeated content is refused.
         assert_eq!(send_file(&app, &mixed).await.error(409), "conflict");
         let create = form(&[mixed.as_bytes()]).text("ifExists", "create").text("repeat", "true");
         let answer = send(&app, &grain, create).await.ok();
         assert_eq!((&answer["count"], answer.get("skipped")), (&json!(4), None));
+    }
+
+    async fn references_are_compared_folded(backend) {
+        let app = app(backend).await;
+        let grain = without_org_name("grain");
+        let form = with(organiser_form(), "reference", json!("Straße-7  O'Neill"));
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+        for same in [
+            "Straße-7 O'Neill", "STRASSE 7 O\u{2019}NEILL", "straße\u{2011}7 oneill", "Strasse\u{2013}7\u{a0} O`Neill",
+            "Stra\u{1e9e}e\u{2212}7 o\u{2018}neill", "(strasse 7 o\u{2bc}neill)", "\u{ff33}trasse-7 O\u{b4}Ne\u{ed}ll.",
+        ] {
+            let rows = table(&[("", same, "2026-03-01")]);
+            let reply = send_if(&app, &grain, "skip", &rows).await;
+            assert_eq!(reply.json().get("warnings"), None, "{same}");
+            assert_eq!(counts(reply), (json!(0), json!(1)), "{same}");
+            let refused = send_if(&app, &grain, "refuse", &rows).await;
+            assert_eq!(refused.json()["validation"][0]["data"]["loadId"], load["id"], "{same}");
+            assert_eq!(entries(&refused), ["rows[0].reference inconsistent 2"], "{same}");
+        }
+        // Also within an upload. A value is stored as it was written.
+        let rows = [("", "N-1", "2026-03-01"), ("", "n\u{2014}1", "2026-03-01"), ("", "n 1", "2026-03-02"), ("", "---", "2026-03-01")];
+        let refused = send_if(&app, &grain, "refuse", &table(&rows)).await;
+        assert_eq!(entries(&refused), ["rows[1].reference inconsistent 3"]);
+        let reply = send_if(&app, &grain, "skip", &table(&rows)).await;
+        let created = loads(&app, &grain, &reply.json()).await;
+        assert_eq!(created.iter().map(|load| &load["reference"]).collect::<Vec<_>>(), ["N-1", "n 1", "---"]);
+        // Folding makes some texts much longer.
+        let long = "\u{fdfa}".repeat(100);
+        let rows = table(&[("", &long, "2026-03-01"), ("", "...", "2026-03-01")]);
+        assert_eq!(counts(send_if(&app, &grain, "skip", &rows).await), (json!(2), json!(0)));
+        assert_eq!(counts(send_if(&app, &grain, "skip", &rows).await), (json!(0), json!(2)));
     }
 
     async fn rows_that_exist_are_refused_with_all_other_errors(backend) {
@@ -186,6 +217,7 @@ fn lookups_use_indexes() {
         let statements = app.take_statements();
         let lookups = statements.iter().filter(|s| s.contains("->> 'reference'")).collect::<Vec<_>>();
         let indexes = [
+            "loads_similar (created_by=? AND similarity_key=?)",
             "loads_organiser_delivery (organiser_id=? AND delivery_at=?)",
             "loads_carrier_delivery (carrier_id=? AND delivery_at=?)",
             "loads_created_for_others (created_by=? AND delivery_at=?)",

@@ -11,6 +11,7 @@ mod office_cells;
 mod office_files;
 mod parties;
 mod raw_workbook;
+mod similar;
 mod spreadsheets;
 mod template;
 mod xlsx;

@@ -1,0 +1,2 @@
+DROP TRIGGER loads_similarity_forgotten;
+ALTER TABLE loads DROP COLUMN similarity_key;

@@ -1,0 +1,2 @@
+DROP INDEX loads_without_similarity;
+DROP INDEX loads_similar;

@@ -1,0 +1,96 @@
+//! The queries that fill in what older versions did not store of loads.
+
+use common::Error;
+use database::{AnyConnection, Id, IdSql};
+use diesel::prelude::*;
+use diesel::sql_types::{Array, Text};
+
+use crate::loads::reference::similarity_key;
+use crate::schema::loads::dsl as l;
+
+/// The number of loads that are filled in at once, which takes a fraction of a second.
+pub(crate) const BACKFILL_SIZE: usize = 1_000;
+
+/// Returns true if there are loads without a creator: an older version stored them.
+pub(crate) fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
+    // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
+    let unknown = l::loads.filter(l::created_by.is_null()).order(l::id).select(l::id);
+    Ok(unknown.first::<Id>(c).optional()?.is_some())
+}
+
+/// Fills in the creators of up to [`BACKFILL_SIZE`] loads, in column and document: the organiser, or else the
+/// carrier. A document that already has a creator keeps it, and the column gets the same one. Returns the number of
+/// loads.
+pub(crate) fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
+    let creator = "COALESCE(organiser_id, carrier_id)";
+    let unknown = format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {BACKFILL_SIZE}");
+    // Appends the member to the text of the document, whose other members keep their form.
+    let update = |documented: &str, without_brace: &str, object: &str, json_type: &str, ids: &str| {
+        format!(
+            "UPDATE loads SET created_by = COALESCE({documented}, {creator}, ''), \
+             document = CASE WHEN {documented} IS NOT NULL OR {creator} IS NULL THEN document \
+             ELSE CAST({without_brace} || ',\"createdBy\":' || {object} || '}}' AS {json_type}) END \
+             WHERE id IN ({ids})"
+        )
+    };
+    let ids = format!("{unknown}{}", c.skip_locked());
+    Ok(match c {
+        AnyConnection::Sqlite(c) => {
+            let documented = "json_extract(document, '$.createdBy.organisationId')";
+            let without_brace = "substr(document, 1, length(document) - 1)";
+            let object = format!("json_object('organisationId', {creator})");
+            diesel::sql_query(update(documented, without_brace, &object, "TEXT", &ids)).execute(c)?
+        }
+        AnyConnection::Postgres(c) => {
+            let documented = "(document #>> '{createdBy,organisationId}')";
+            // Citus takes only immutable functions here, which to_json is not.
+            let object = format!("json_object(ARRAY['organisationId', {creator}])::text");
+            diesel::sql_query(update(documented, "left(document::text, -1)", &object, "JSON", &ids))
+                .execute(c)?
+        }
+    })
+}
+
+/// Returns true if there are loads without a similarity key: an older version stored or changed them.
+pub(crate) fn has_unknown_similarity(c: &mut AnyConnection) -> Result<bool, Error> {
+    // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
+    let unknown = l::loads.filter(l::similarity_key.is_null()).order(l::id).select(l::id);
+    Ok(unknown.first::<Id>(c).optional()?.is_some())
+}
+
+/// A load without a similarity key.
+#[derive(QueryableByName)]
+struct UnknownSimilarity {
+    #[diesel(sql_type = IdSql)]
+    id: Id,
+    #[diesel(sql_type = Text)]
+    reference: String,
+}
+
+/// Fills in the similarity keys of up to [`BACKFILL_SIZE`] loads. Returns the number of loads.
+pub(crate) fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
+    let unknown = format!(
+        "SELECT id, document ->> 'reference' AS reference FROM loads WHERE similarity_key IS NULL ORDER BY id \
+         LIMIT {BACKFILL_SIZE}{}",
+        c.skip_locked()
+    );
+    let loads: Vec<UnknownSimilarity> = diesel::sql_query(unknown).load(c)?;
+    let (ids, keys): (Vec<Id>, Vec<String>) =
+        loads.iter().map(|load| (load.id, similarity_key(&load.reference))).unzip();
+    match c {
+        AnyConnection::Sqlite(c) => {
+            for (id, key) in ids.iter().zip(keys) {
+                diesel::update(l::loads.find(id)).set(l::similarity_key.eq(key)).execute(c)?;
+            }
+        }
+        AnyConnection::Postgres(c) => {
+            // One statement, of a kind that Citus forwards to each part of the table.
+            let update = "UPDATE loads SET similarity_key = ($2)[array_position($1, id)] WHERE id = ANY ($1)";
+            diesel::sql_query(update)
+                .bind::<Array<IdSql>, _>(&ids)
+                .bind::<Array<Text>, _>(keys)
+                .execute(c)?;
+        }
+    }
+    Ok(ids.len())
+}
