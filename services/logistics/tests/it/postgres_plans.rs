@@ -76,3 +76,28 @@ fn a_load_is_created_in_one_round_trip() {
         assert_eq!(keyed.iter().min(), Some(&[1, 1, 2]), "{keyed:?}");
     });
 }
+
+/// Similar references are found by an index, whatever the number of loads of the organisation.
+#[test]
+fn similar_references_are_found_by_an_index() {
+    testkit::block_on(async {
+        let app = app(Backend::Postgres).await;
+        app.database.execute(SKEWED_LOADS);
+        app.database.execute(
+            "UPDATE logistics.loads SET similarity_key = 'r' || (document ->> 'id'),
+                document = json_build_object('reference', 'R' || (document ->> 'id'))",
+        );
+        app.record_statements();
+        let row = |n: usize| format!("R-{n},2026-03-01,1,org-1,Org,,\n");
+        let header =
+            "reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId,carrierName\n";
+        let table = header.to_owned() + &(0..50).map(row).collect::<String>();
+        let reply = batch::send(&app, &User::of("org-1"), batch::form(&[table.as_bytes()])).await;
+        assert_eq!(reply.ok()["warnings"].as_array().unwrap().len(), 49, "the seed begins at 1");
+        let statements = app.take_statements();
+        let lookup = statements.iter().find(|sql| sql.contains("max(id::text)")).unwrap();
+        for plan in app.executed_plans::<Logistics>(lookup).await {
+            assert!(plan.text.contains("loads_similar") && plan.pages < 1_000, "{}", plan.text);
+        }
+    });
+}
