@@ -177,12 +177,17 @@ pub(crate) fn search(
     Ok(found)
 }
 
-/// Deletes the notifications of a load to a driver that are still pending.
-pub(crate) fn drop_pending_of_driver(c: &mut AnyConnection, load_id: Id, driver: &str) -> Result<(), Error> {
+/// Deletes the notifications of a load to a driver or a carrier that are still pending.
+pub(crate) fn drop_pending(
+    c: &mut AnyConnection,
+    load_id: Id,
+    event: Event,
+    recipient: &str,
+) -> Result<(), Error> {
     let pending = n::notifications
         .filter(n::load_id.eq(load_id))
-        .filter(n::event.eq(Event::SentToDriver.into_str()))
-        .filter(n::recipient_id.eq(driver))
+        .filter(n::event.eq(event.into_str()))
+        .filter(n::recipient_id.eq(recipient))
         .filter(n::due_at.is_not_null());
     diesel::delete(pending).execute(c)?;
     Ok(())

@@ -65,6 +65,8 @@ testkit::on_both! {
             assert_eq!(ids(&app, &fast, list, "recipientId").await, [""; 0], "{list}");
         }
         assert_eq!(ids(&app, &fast, &format!("{path}/drivers"), "driverId").await, [""; 0]);
+        let hidden = app.call("DELETE", &format!("{path}/drivers/organisers")).by(&fast).send().await;
+        assert_eq!(hidden.error(404), "not_found");
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         send(&app, &fast, &id, "new").await.ok();
         assert_eq!(types(&app, &fast, &id).await, ["created", "updated", "sent_to_driver"]);
@@ -93,6 +95,26 @@ testkit::on_both! {
         send(&app, &haul, &id, "eve").await.ok();
         patch(&app, &grain, &id, &json!({"carrierId": "haul", "carrierName": "Other"})).await.ok();
         app.get(&format!("/v1/loads/{id}")).by(&User::individual("eve")).send().await.ok();
+    }
+
+    async fn a_notification_that_waits_is_not_sent_to_it_any_more(backend) {
+        let settings = Settings {
+            webhook_allow_private: true,
+            webhook_url: Some("http://127.0.0.1:9/".parse().unwrap()),
+            webhook_secrets: vec![secret(1).into()],
+            webhook_retry_seconds: 3600,
+            ..Settings::default()
+        };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let grain = User::of("grain");
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        let send = json!({"loadId": id, "carrierId": "haul", "carrierName": "Haulage"});
+        app.post("/v1/loads/send-to-carrier").by(&grain).json(&send).send().await.ok();
+        let listed = format!("/v1/loads/{id}/notifications");
+        assert_eq!(ids(&app, &grain, &listed, "recipientId").await, ["haul"]);
+        patch(&app, &grain, id, &json!({"carrierId": "fast"})).await.ok();
+        assert_eq!(ids(&app, &grain, &listed, "recipientId").await, [""; 0]);
     }
 
     async fn its_webhooks_are_told_the_id_and_the_reference(backend) {

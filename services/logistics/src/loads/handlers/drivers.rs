@@ -60,11 +60,12 @@ pub(super) async fn revoke(
     let effect = move |c: &mut _| {
         let stored = store::find_own_stored(c, &caller, id)?;
         condition.check(stored.revision)?;
+        let since = store::carried_since(c, &stored.load, &caller)?.map(|since| since.at);
         // Ids are stored in this form. Earlier releases stored some as they were written.
         let normalized = TextForm::Id.normalize(&driver);
-        let removed = if store::remove_driver(c, id, &normalized)? {
+        let removed = if store::remove_driver(c, id, &normalized, since)? {
             &*normalized
-        } else if *normalized != *driver && store::remove_driver(c, id, &driver)? {
+        } else if *normalized != *driver && store::remove_driver(c, id, &driver, since)? {
             &*driver
         } else {
             return Err(Error::NotFound);

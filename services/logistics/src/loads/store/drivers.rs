@@ -40,8 +40,9 @@ pub(crate) struct Driver {
 /// # Errors
 /// 409 if the load has [`MAX_DRIVERS`] others.
 pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<(), Error> {
-    let others = d::load_drivers.filter(d::load_id.eq(load)).filter(d::driver_id.ne(driver_id));
-    if others.count().get_result::<i64>(c)? >= MAX_DRIVERS {
+    let all = d::load_drivers.filter(d::load_id.eq(load)).count();
+    // Loads of earlier releases may have more, to whom they can be sent again.
+    if !is_sent_to(c, load, driver_id)? && all.get_result::<i64>(c)? >= MAX_DRIVERS {
         let message = "This load has 20 drivers already: revoke one first.";
         return Err(Error::conflict(Reason::LimitReached, message));
     }
@@ -123,7 +124,16 @@ pub(super) fn is_sent_to(c: &mut AnyConnection, load: Id, driver_id: &str) -> Re
 }
 
 /// Removes a driver, who can then neither read the load nor prove its delivery. Returns false if the load was not sent
-/// to the driver.
-pub(crate) fn remove_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<bool, Error> {
-    Ok(diesel::delete(d::load_drivers.find((load, driver_id))).execute(c)? > 0)
+/// to the driver, or with `since` not from then on.
+pub(crate) fn remove_driver(
+    c: &mut AnyConnection,
+    load: Id,
+    driver_id: &str,
+    since: Option<Timestamp>,
+) -> Result<bool, Error> {
+    let driver = d::load_drivers.filter(d::load_id.eq(load)).filter(d::driver_id.eq(driver_id));
+    Ok(match since {
+        Some(since) => diesel::delete(driver.filter(d::sent_at.ge(since))).execute(c)?,
+        None => diesel::delete(driver).execute(c)?,
+    } > 0)
 }

@@ -37,12 +37,13 @@ pub(crate) fn release_carrier(
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     let (document, released) = (Json::of(before)?, released(before));
     for driver in drivers_of_carrier(c, before.id, old)? {
-        drivers::remove_driver(c, load.id, &driver)?;
+        drivers::remove_driver(c, load.id, &driver, None)?;
         let revocation = Revocation { load, driver: &driver, caller };
         revocation.record(c)?;
         revocation.report(c, organiser.as_slice(), &document)?;
         revocation.report(c, &[old], &released)?;
     }
+    notifications::drop_pending(c, load.id, notifications::Event::SentToCarrier, old)?;
     let cause = caller.organisation_id_or_empty();
     let subject = Subject {
         organisations: [old, ""],
@@ -119,7 +120,7 @@ impl Revocation<'_> {
     /// Removes the pending notifications of the driver, and records the event.
     pub(super) fn record(&self, c: &mut AnyConnection) -> Result<(), Error> {
         let load_id = self.load.id;
-        notifications::drop_pending_of_driver(c, load_id, self.driver)?;
+        notifications::drop_pending(c, load_id, notifications::Event::SentToDriver, self.driver)?;
         let changes = Changes::from([("driverId", Change::new(Some(json!(self.driver)), None))]);
         history::record(
             c,

@@ -171,7 +171,10 @@ pub(crate) fn discard(c: &mut AnyConnection, import: Id) -> Result<bool, Error> 
         format!("(SELECT n FROM staged_loads WHERE import_id = $1 ORDER BY n LIMIT {ANNOUNCED_AT_ONCE})");
     let mut count = 0;
     for statement in [
-        format!("DELETE FROM load_creators WHERE load_id IN (SELECT id FROM loads WHERE n IN {batch})"),
+        format!(
+            "DELETE FROM load_creators WHERE (creator_id, load_id) IN \
+             (SELECT creator_id, id FROM loads WHERE n IN {batch})"
+        ),
         format!("DELETE FROM loads WHERE n IN {batch}"),
         format!("DELETE FROM staged_loads WHERE n IN {batch}"),
     ] {
