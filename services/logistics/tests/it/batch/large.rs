@@ -194,7 +194,7 @@ fn sixteen_columns(rows: usize, texts: [&str; 16]) -> Vec<u8> {
 }
 
 #[test]
-fn invalid_rows_take_not_much_longer_than_valid_ones() {
+fn invalid_rows_take_less_than_three_times_as_long_as_valid_ones() {
     const ROWS: usize = 10_000;
     testkit::block_on(async {
         let app = app(Backend::Sqlite).await;
@@ -226,7 +226,11 @@ fn invalid_rows_take_not_much_longer_than_valid_ones() {
             ("x", "x", "5000", "5000", "x", &tags);
         let invalid = sixteen_columns(ROWS, cells);
         let mut shortest = [Duration::MAX; 2];
-        for _ in 0..3 {
+        // Other tests run meanwhile. More rounds come closer to what a batch takes alone.
+        for round in 0..10 {
+            if round >= 3 && shortest[1] < shortest[0] * 3 {
+                break;
+            }
             for (shortest, file) in shortest.iter_mut().zip([&valid, &invalid]) {
                 let started = Instant::now();
                 let reply =
@@ -243,7 +247,6 @@ fn invalid_rows_take_not_much_longer_than_valid_ones() {
                 }
             }
         }
-        // Other tests run meanwhile: the limit is far above what a quiet machine takes.
-        assert!(shortest[1] < shortest[0] * 10, "{shortest:?}");
+        assert!(shortest[1] < shortest[0] * 3, "{shortest:?}");
     });
 }
