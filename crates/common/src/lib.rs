@@ -33,16 +33,12 @@ pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, check_path_text, multipart};
 pub use middleware::request_lifecycle::IsHead;
 pub use openapi::{Api, SchemaValidator, text_choice};
-pub use response::csv;
 pub use response::error::{Error, ErrorBody, ErrorResponses, Reason, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::{Format, accepts};
 pub use response::revision::{Precondition, Revised};
-pub use response::stream::StreamingResponse;
-pub use response::table::{RowWriter, TableLayout};
-pub use response::table_cell::TableCell;
+pub use response::stream::{StreamingResponse, TableLayout, Workbook};
 pub use response::validation;
-pub use response::xlsx::Workbook;
 pub use search::{
     Cursor, IdBatch, ListParams, OffsetParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting,
     offset_links, parse_words, stream_by_ids, stream_pages,

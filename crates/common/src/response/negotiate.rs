@@ -3,9 +3,9 @@
 use actix_web::http::header::{self, ContentEncoding, ContentType, HeaderMap};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use serde_json::json;
+use tables::XLSX_MEDIA_TYPE;
 
 use crate::response::validation::{Code, ValidationErrors};
-use crate::response::xlsx;
 
 /// The media ranges of the `Accept` headers of a request (RFC 9110, section 12.5.1).
 #[derive(Clone, Debug, Default)]
@@ -139,7 +139,7 @@ impl Format {
             Self::Json => response.content_type(ContentType::json()),
             Self::Csv | Self::CsvWithBom => response.content_type("text/csv; charset=utf-8"),
             // An archive is compressed already: see `ResponseHeaders`.
-            Self::Xlsx => response.content_type(xlsx::MEDIA_TYPE).insert_header(ContentEncoding::Identity),
+            Self::Xlsx => response.content_type(XLSX_MEDIA_TYPE).insert_header(ContentEncoding::Identity),
         };
         if self != Self::Json {
             let attachment = format!("attachment; filename=\"{name}.{}\"", self.extension());
@@ -161,7 +161,7 @@ impl Format {
         match self {
             Self::Json => "application/json",
             Self::Csv | Self::CsvWithBom => "text/csv",
-            Self::Xlsx => xlsx::MEDIA_TYPE,
+            Self::Xlsx => XLSX_MEDIA_TYPE,
         }
     }
 
@@ -258,7 +258,7 @@ mod tests {
             ("text/csv;q=0.5, */*", Some(Format::Json)),
             ("text/csv;q=0, */*", Some(Format::Json)),
             ("text/html, application/json;q=0.1", Some(Format::Json)),
-            (xlsx::MEDIA_TYPE, Some(Format::Xlsx)),
+            (XLSX_MEDIA_TYPE, Some(Format::Xlsx)),
             (
                 "text/csv;q=0.5, application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
                 Some(Format::Xlsx),

@@ -11,12 +11,13 @@ use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, Responder};
 use database::Json;
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+use tables::{CsvWriter, RowWriter, XlsxWriter};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::Error;
-use crate::response::csv::CsvWriter;
 use crate::response::negotiate::Format;
-use crate::response::table::{RowWriter, TableLayout};
-use crate::response::xlsx::XlsxWriter;
 
 /// A byte order mark in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -108,6 +109,27 @@ pub(crate) fn streaming_body(parts: impl Stream<Item = Result<Vec<u8>, Error>> +
     BoxBody::new(actix_web::body::BodyStream::new(parts))
 }
 
+/// The columns of an export and the function that writes its rows.
+#[derive(Clone, Copy, Debug)]
+pub struct TableLayout<W = fn(&Json, &mut RowWriter) -> Result<(), Error>> {
+    /// The header row.
+    pub columns: &'static [&'static str],
+    /// Writes the row of a document: `Fn(&Json, &mut RowWriter) -> Result<(), Error>`.
+    pub write: W,
+}
+
+/// The schema of a workbook in OpenAPI documents.
+#[derive(Debug)]
+pub struct Workbook;
+
+impl PartialSchema for Workbook {
+    fn schema() -> RefOr<Schema> {
+        let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+        ObjectBuilder::new().schema_type(Type::String).format(Some(binary)).into()
+    }
+}
+impl ToSchema for Workbook {}
+
 type RowFunction = dyn Fn(&Json, &mut RowWriter) -> Result<(), Error> + Send + Sync;
 
 impl BodyWriter {
@@ -122,7 +144,7 @@ impl BodyWriter {
                 (Self::Csv, [bom, &header.into_bytes()].concat())
             }
             Format::Xlsx => {
-                let mut workbook = XlsxWriter::new(columns)?;
+                let mut workbook = XlsxWriter::new(columns).map_err(internal)?;
                 let start = workbook.take_bytes();
                 (Self::Xlsx(Box::new(workbook)), start)
             }
@@ -149,7 +171,7 @@ impl BodyWriter {
                 let work = move || {
                     let mut rows = RowWriter::sheet(workbook.next_rows());
                     documents.iter().try_for_each(|document| write(document, &mut rows))?;
-                    workbook.write(&rows.into_sheet())?;
+                    workbook.write(&rows.into_sheet()).map_err(internal)?;
                     let bytes = workbook.take_bytes();
                     Ok((Self::Xlsx(workbook), bytes))
                 };
@@ -163,7 +185,11 @@ impl BodyWriter {
         match self {
             Self::Json { .. } => Ok(b"]".to_vec()),
             Self::Csv => Ok(Vec::new()),
-            Self::Xlsx(workbook) => workbook.finish(),
+            Self::Xlsx(workbook) => workbook.finish().map_err(internal),
         }
     }
+}
+
+fn internal(error: std::io::Error) -> Error {
+    Error::Internal(error.into())
 }

@@ -30,6 +30,16 @@ pub enum Code {
     Forbidden,
 }
 
+impl From<tables::Fault> for Code {
+    fn from(fault: tables::Fault) -> Self {
+        match fault {
+            tables::Fault::Type => Self::Type,
+            tables::Fault::Format => Self::Format,
+            tables::Fault::Length => Self::Length,
+        }
+    }
+}
+
 /// An invalid field.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct FieldError {

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use common::{Error, RowWriter, TableCell, TableLayout};
+use common::{Error, TableLayout};
 use database::{Json, Timestamp};
 use serde_json::Value;
+use tables::{RowWriter, TableCell};
 
 use super::model::Listing;
 use super::search_fields::months_since;

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use common::{Error, RowWriter, TableCell, TableLayout};
+use common::{Error, TableLayout};
 use database::Json;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tables::{RowWriter, TableCell};
 
 /// Writes load documents as rows.
 pub(super) const LAYOUT: TableLayout = TableLayout { columns: &COLUMNS, write };
@@ -139,11 +140,11 @@ fn write(document: &Json, rows: &mut RowWriter) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use common::csv::{CsvCell, CsvWriter};
     use common::wire::{FileReference, WeightMeasure};
     use database::{Amount, Id, Timestamp};
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
+    use tables::{CsvCell, CsvWriter};
 
     use super::*;
     use crate::loads::model::{Commodity, Load, Status};

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use common::csv::{entries, is_scientific, is_spreadsheet_error, unescape_formula};
 use common::validation::{Code, ValidationErrors};
 use database::Id;
 use serde_json::{Map, Value, json};
+use tables::text::{entries, is_scientific, is_spreadsheet_error, unescape_formula};
+use tables::{Cell, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableRow};
 
 use super::options::CellOptions;
-use super::table::{Cell, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableRow};
 use crate::loads::columns::COLUMNS;
 
 /// Columns that are no part of the loads of a batch, which are new. Exports write all of them except `createdAtUTC`.
@@ -213,7 +213,7 @@ fn member(name: &str, cell: Cell, options: CellOptions) -> Result<Option<Value>,
                 text, then type it again";
             return Err((Code::Format, message.into()));
         }
-        (_, Cell::Invalid(code, message)) => return Err((code, message.into())),
+        (_, Cell::Invalid(fault, message)) => return Err((fault.into(), message.into())),
         (_, Cell::Covered(area)) => {
             let message = format!("is part of the merged cells {area}: unmerge them and fill in each cell");
             return Err((Code::Format, message.into()));

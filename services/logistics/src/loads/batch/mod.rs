@@ -7,8 +7,8 @@
 //!    transaction, or makes the hidden ones visible.
 
 mod blocked;
-mod disk;
 mod existing;
+mod file_errors;
 mod header;
 mod hidden_rows;
 mod invalid_batch;
@@ -21,7 +21,6 @@ mod row_identity;
 mod similar;
 mod staged_import;
 mod store;
-mod table;
 mod template;
 mod upload;
 mod validator;
@@ -33,6 +32,7 @@ use actix_web::web::Bytes;
 use common::{Error, SchemaValidator};
 use database::Id;
 use parking_lot::Mutex;
+use tables::TableLimits;
 use tokio::sync::Notify;
 
 pub(super) use existing::find_existing;
@@ -48,7 +48,6 @@ use crate::Settings;
 use crate::commodities::Catalogue;
 use queue::{FairQueue, QUEUE_TIMEOUT, Slot};
 use row::BatchRow;
-use table::TableLimits;
 
 /// The number of batches that are validated at a time. Each takes a core and some memory.
 const MAX_CONCURRENT_BATCHES: usize = 2;

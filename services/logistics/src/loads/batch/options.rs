@@ -41,18 +41,6 @@ pub(crate) enum DecimalSeparator {
     Comma,
 }
 
-/// The encoding of CSV files without a byte order mark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum TextEncoding {
-    /// UTF-8.
-    #[default]
-    #[serde(rename = "utf-8")]
-    Utf8,
-    /// The encoding of spreadsheet applications on Windows in western Europe.
-    #[serde(rename = "windows-1252")]
-    Windows1252,
-}
-
 /// How the texts of cells are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CellOptions {

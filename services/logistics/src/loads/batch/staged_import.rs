@@ -10,8 +10,8 @@ use common::{Caller, Error, JsonResponse};
 use database::{AnyConnection, Id, Json};
 
 use super::blocked::check_not_blocked;
-use super::disk::disk_error;
 use super::existing::{find_existing, refuse_existing};
+use super::file_errors::disk_error;
 use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
 use super::queue::Slot;

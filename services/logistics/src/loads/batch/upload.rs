@@ -10,14 +10,15 @@ use common::wire::{ExternalId, Name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tables::TextEncoding;
 use tokio::io::AsyncWriteExt;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::Batches;
-use super::disk::disk_error;
-use super::options::{CellOptions, DateOrder, DecimalSeparator, IfExists, TextEncoding};
+use super::file_errors::disk_error;
+use super::options::{CellOptions, DateOrder, DecimalSeparator, IfExists};
 
 const TEXT_FIELDS: [&str; 8] = [
     "organisationId",

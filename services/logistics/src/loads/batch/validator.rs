@@ -7,17 +7,18 @@ use common::multipart::Form;
 use common::validation::{Code, FieldError, ValidationErrors};
 use common::{Caller, Error};
 use serde_json::json;
+use tables::{Budget, TableError, TableReader, TableRow, TextEncoding, cell_name};
 
 use super::Batches;
+use super::file_errors::table_error;
 use super::header::{HeaderRow, NamedCells};
 use super::hidden_rows::HiddenRows;
 use super::invalid_batch::InvalidBatch;
 use super::model::{Import, MAX_ERRORS};
-use super::options::{CellOptions, IfExists, TextEncoding};
+use super::options::{CellOptions, IfExists};
 use super::row::{RowContext, reword_errors};
 use super::row_identity::{Namings, RowIdentity};
 use super::staged_import::StagedImport;
-use super::table::{Budget, TableError, TableReader, TableRow, cell_name};
 use super::upload::{LoadBatchForm, UploadedFile, parse_form};
 use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
@@ -126,11 +127,11 @@ pub(crate) fn validate(
         match result {
             Ok(()) => {}
             Err(FileError::Table(error @ TableError::Refused { .. })) => {
-                if let Error::Validation(errors) = error.into_error(name) {
+                if let Error::Validation(errors) = table_error(error, name) {
                     validator.errors.extend(errors);
                 }
             }
-            Err(FileError::Table(error)) => return Err(error.into_error(name)),
+            Err(FileError::Table(error)) => return Err(table_error(error, name)),
             Err(FileError::Batch(error)) => return Err(error),
         }
     }
@@ -167,7 +168,7 @@ impl BatchValidator<'_> {
         while let Some(row) = reader.next(&mut self.budget)? {
             if self.rows == max_rows {
                 let error = TableError::too_many("rows in all", max_rows);
-                return Err(FileError::Batch(error.into_error(None)));
+                return Err(FileError::Batch(table_error(error, None)));
             }
             if let Some(header) = &table.header {
                 if header.is_sample(&row.cells) || header.is_filled_down(&row) {

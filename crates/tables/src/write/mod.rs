@@ -1,8 +1,12 @@
-//! The typed cells of exports.
+//! Writes rows of typed cells as CSV or as a worksheet.
+
+mod csv;
+mod xlsx;
 
 use std::borrow::Cow;
 
-use crate::response::csv::CsvCell;
+pub use csv::{CsvCell, CsvWriter};
+pub use xlsx::{SheetRows, XLSX_MEDIA_TYPE, XlsxWriter};
 
 /// A cell of an export.
 #[derive(Clone, Debug)]
@@ -42,5 +46,50 @@ impl<'a> TableCell<'a> {
             Self::Text(text) | Self::Instant(text) | Self::Day(text) => CsvCell::text(text),
             Self::List(texts) => CsvCell::list(texts),
         }
+    }
+}
+
+/// A buffer of rows in the format of the response.
+#[derive(Debug)]
+pub struct RowWriter(Rows);
+
+#[derive(Debug)]
+enum Rows {
+    Csv(CsvWriter),
+    Sheet(SheetRows),
+}
+
+impl RowWriter {
+    /// Returns an empty buffer of CSV.
+    pub fn csv() -> Self {
+        Self(Rows::Csv(CsvWriter::default()))
+    }
+
+    /// Returns a buffer of rows of a worksheet.
+    pub fn sheet(rows: SheetRows) -> Self {
+        Self(Rows::Sheet(rows))
+    }
+
+    /// Appends a row.
+    pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = TableCell<'a>>) {
+        match &mut self.0 {
+            Rows::Csv(csv) => {
+                for cell in cells {
+                    csv.cell(&cell.to_csv());
+                }
+                csv.end_row();
+            }
+            Rows::Sheet(sheet) => sheet.row(cells),
+        }
+    }
+
+    /// Returns the rows of a CSV file.
+    pub fn into_csv(self) -> Vec<u8> {
+        if let Rows::Csv(csv) = self.0 { csv.into_bytes() } else { Vec::new() }
+    }
+
+    /// Returns the rows of a worksheet.
+    pub fn into_sheet(self) -> SheetRows {
+        if let Rows::Sheet(sheet) = self.0 { sheet } else { SheetRows::default() }
     }
 }

@@ -3,17 +3,17 @@
 use std::fs::File;
 use std::io::Seek;
 
-use common::validation::Code;
+use crate::read::Fault;
 use quick_xml::events::Event;
 
 use super::cell::{CellType, parse_column};
 use super::merged::MergedCells;
 use super::workbook::Workbook;
 use super::xml::{Namespace, TextCollector, XmlReader, attributes, parse_number};
-use crate::loads::batch::table::budget::{Budget, MAX_COLUMNS};
-use crate::loads::batch::table::cell::{Cell, Formulas, TableRow};
-use crate::loads::batch::table::error::TableError;
-use crate::loads::batch::table::format::contains;
+use crate::read::budget::{Budget, MAX_COLUMNS};
+use crate::read::cell::{Cell, Formulas, TableRow};
+use crate::read::error::TableError;
+use crate::read::format::contains;
 
 /// A reader for the rows of a worksheet.
 pub(crate) struct SheetRows {
@@ -105,7 +105,7 @@ impl SheetRows {
                         workbook.cell(cell_type, style, content.text, is_formula)?
                     } else {
                         let message = "is a formula without a result: open the file in a spreadsheet application and save it";
-                        Cell::Invalid(Code::Type, message)
+                        Cell::Invalid(Fault::Type, message)
                     };
                     budget.take_text(cell.text_bytes())?;
                     next_column = column.map_or(next_column, |column| column.saturating_add(1));

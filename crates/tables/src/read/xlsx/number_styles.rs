@@ -6,9 +6,9 @@ use quick_xml::events::Event;
 
 use super::cell::NumberStyle;
 use super::xml::{Namespace, XmlReader, attribute, attributes, parse_number};
-use crate::loads::batch::table::budget::Budget;
-use crate::loads::batch::table::error::TableError;
-use crate::loads::batch::table::number_format::NumberFormat;
+use crate::read::budget::Budget;
+use crate::read::error::TableError;
+use crate::read::number_format::NumberFormat;
 
 /// Reads the styles part. Returns for each cell style what it makes of a number.
 pub(crate) fn read_number_styles(

@@ -4,9 +4,9 @@ use quick_xml::events::Event;
 
 use super::cell::parse_reference;
 use super::xml::{Namespace, XmlReader, attribute};
-use crate::loads::batch::table::budget::{Budget, MAX_COLUMNS};
-use crate::loads::batch::table::cell::{Cell, TableRow};
-use crate::loads::batch::table::error::TableError;
+use crate::read::budget::{Budget, MAX_COLUMNS};
+use crate::read::cell::{Cell, TableRow};
+use crate::read::error::TableError;
 
 /// The minimum for the limit of merged areas, which is otherwise the limit of rows.
 const MIN_AREAS: usize = 1_000;

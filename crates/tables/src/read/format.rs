@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek};
 
-use common::validation::Code;
+use crate::read::Fault;
 use memchr::memmem;
 
 use super::error::TableError;
@@ -78,7 +78,7 @@ impl FileFormat {
 
 /// Returns the error for a file of another format.
 pub(crate) fn refused(name: &str) -> TableError {
-    TableError::refused(Code::Format, format!("must be CSV or XLSX; this is {name}"))
+    TableError::refused(Fault::Format, format!("must be CSV or XLSX; this is {name}"))
 }
 
 /// Tells compound files apart by the names in their directory, which are UTF-16.

@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read, Seek};
 
-use common::validation::Code;
+use crate::read::Fault;
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::name::{Prefix, QName};
 
-use crate::loads::batch::table::budget::{Budget, MAX_TEXT_BYTES};
-use crate::loads::batch::table::error::TableError;
+use crate::read::budget::{Budget, MAX_TEXT_BYTES};
+use crate::read::error::TableError;
 
 /// The maximum length of a tag or a text.
 const MAX_EVENT_BYTES: usize = 1 << 20;
@@ -83,7 +83,7 @@ impl Scope {
             if let Some(prefix) = prefix {
                 if self.declarations.len() == MAX_DECLARATIONS {
                     let message = "must be a workbook; its XML declares too many namespaces";
-                    return Err(TableError::refused(Code::Format, message));
+                    return Err(TableError::refused(Fault::Format, message));
                 }
                 let namespace = Namespace::parse(&attribute.value);
                 self.declarations.push(Declaration { depth, prefix: prefix.into(), namespace });
@@ -211,7 +211,7 @@ impl XmlReader {
         };
         if self.depth > MAX_DEPTH {
             return Err(TableError::refused(
-                Code::Format,
+                Fault::Format,
                 "must be a workbook; its XML elements are nested too deeply",
             ));
         }

@@ -8,9 +8,9 @@ use std::io::{Read, Seek, Write};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use crate::loads::batch::table::budget::Budget;
-use crate::loads::batch::table::error::TableError;
-use crate::loads::batch::table::format::refused;
+use crate::read::budget::Budget;
+use crate::read::error::TableError;
+use crate::read::format::refused;
 
 const BUFFER_BYTES: usize = 16 << 10;
 
@@ -123,7 +123,7 @@ mod tests {
     use zip::write::SimpleFileOptions;
 
     use super::*;
-    use crate::loads::batch::table::budget::TableLimits;
+    use crate::read::budget::TableLimits;
 
     #[test]
     fn reports_the_limit_of_the_part_when_the_budget_is_exceeded() {

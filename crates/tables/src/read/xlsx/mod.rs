@@ -17,9 +17,9 @@ use std::fs::File;
 use super::budget::Budget;
 use super::cell::{Cell, TableRow};
 use super::error::TableError;
-use super::head::{self, HeaderRank};
+use super::{HeaderRank, read_head};
 use archive::Archive;
-pub(crate) use cell::cell_name;
+pub use cell::cell_name;
 use sheet::SheetRows;
 use workbook::{Sheet, Workbook};
 
@@ -99,5 +99,5 @@ fn search_header(
         Err(TableError::Disk(error)) => Err(TableError::Disk(error)),
         result => Ok(result.unwrap_or_default()),
     };
-    Ok(head::read(next, rank)?.rank)
+    Ok(read_head(next, rank)?.rank)
 }

@@ -2,17 +2,17 @@
 
 use std::collections::HashMap;
 
-use common::validation::Code;
+use crate::read::Fault;
 use quick_xml::events::Event;
 
 use super::archive::Archive;
 use super::cell::{CellType, NumberStyle, parse_iso_date, parse_numeric};
 use super::number_styles::read_number_styles;
 use super::xml::{Namespace, TextCollector, XmlReader, attributes, decode_escapes, is_true};
-use crate::loads::batch::table::budget::Budget;
-use crate::loads::batch::table::cell::{Cell, SPREADSHEET_ERROR};
-use crate::loads::batch::table::error::TableError;
-use crate::loads::batch::table::format::refused;
+use crate::read::budget::Budget;
+use crate::read::cell::{Cell, SPREADSHEET_ERROR};
+use crate::read::error::TableError;
+use crate::read::format::refused;
 
 /// The maximum size of each part except worksheet and shared strings.
 const MAX_PART_BYTES: usize = 8 << 20;
@@ -105,7 +105,7 @@ impl Workbook {
         let sheets: Vec<_> = book.sheets.iter().filter_map(sheet).take(MAX_SHEETS).collect();
         if sheets.is_empty() {
             let message = "must have a visible worksheet: show the sheet with the table";
-            return Err(TableError::refused(Code::Format, message));
+            return Err(TableError::refused(Fault::Format, message));
         }
         Ok((Self { strings, styles, book }, sheets))
     }
@@ -140,7 +140,7 @@ impl Workbook {
                 "" => value,
                 _ => "FALSE".into(),
             }),
-            CellType::Error => Cell::Invalid(Code::Type, SPREADSHEET_ERROR),
+            CellType::Error => Cell::Invalid(Fault::Type, SPREADSHEET_ERROR),
             CellType::Date if value.trim().is_empty() => Cell::Text(value),
             CellType::Date => Cell::Date(Ok(parse_iso_date(value.trim()))),
             CellType::Number => {

@@ -2,8 +2,8 @@
 
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeDelta};
 
-use crate::loads::batch::table::cell::{Cell, Number};
-use crate::loads::batch::table::number_format::{NumberFormat, significant};
+use crate::read::cell::{Cell, Number};
+use crate::read::number_format::{NumberFormat, significant};
 
 const MILLIS_PER_DAY: f64 = 86_400_000.0;
 
@@ -53,7 +53,7 @@ pub(crate) fn parse_column(text: &[u8]) -> Option<usize> {
 }
 
 /// Returns the name of a cell from its column (from 0) and its row (from 1): column 1, row 7 is `B7`.
-pub(crate) fn cell_name(mut column: usize, row: u64) -> String {
+pub fn cell_name(mut column: usize, row: u64) -> String {
     let mut name = row.to_string();
     loop {
         let letter = u8::try_from(column % 26).map_or('A', |letter| char::from(b'A' + letter));

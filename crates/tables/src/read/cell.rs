@@ -2,29 +2,30 @@
 
 use std::borrow::Cow;
 
-use common::validation::Code;
+use crate::read::Fault;
 
 use super::number_format::{NumberFormat, TOO_MANY_DIGITS, general};
 
 /// The message for a cell with a spreadsheet error.
-pub(crate) const SPREADSHEET_ERROR: &str =
+pub const SPREADSHEET_ERROR: &str =
     "is a spreadsheet error, such as #N/A or ####: mend the formula or widen the column, or empty the cell";
 
 /// A row of a table.
 #[derive(Debug, Default)]
-pub(crate) struct TableRow {
+pub struct TableRow {
     /// The line of a CSV file where the row begins, or the number of the row in the sheet. The first is 1.
     pub line: u64,
     /// The cells by column.
     pub cells: Vec<Cell>,
     /// The sheet hides the row.
     pub is_hidden: bool,
+    /// What its formulas give.
     pub formulas: Formulas,
 }
 
 /// What the formulas of a row give.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Formulas {
+pub enum Formulas {
     /// There are none.
     #[default]
     None,
@@ -36,35 +37,38 @@ pub(crate) enum Formulas {
 
 /// A cell of a table.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Cell {
+pub enum Cell {
+    /// A text, empty for an empty cell.
     Text(String),
+    /// A number, as the file states it and as the sheet shows it.
     Number(Number),
     /// A cell with the format of a date: the date or instant in ISO 8601, or why it is none.
     Date(Result<String, &'static str>),
     /// A cell that cannot be read, with code and message of the error.
-    Invalid(Code, &'static str),
+    Invalid(Fault, &'static str),
     /// A cell that the sheet does not show, because these merged cells cover it.
     Covered(String),
 }
 
 /// A number that the file states as one.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Number {
+pub struct Number {
+    /// The number that the file states.
     pub value: f64,
     /// `None` for `General`.
-    pub format: Option<NumberFormat>,
+    pub(crate) format: Option<NumberFormat>,
     /// The result of a formula.
     pub is_formula: bool,
 }
 
 impl Cell {
     /// Returns the length of the text in bytes.
-    pub(crate) fn text_bytes(&self) -> usize {
+    pub fn text_bytes(&self) -> usize {
         if let Self::Text(text) = self { text.len() } else { 0 }
     }
 
     /// Returns true if the cell shows nothing but white space.
-    pub(crate) fn is_blank(&self) -> bool {
+    pub fn is_blank(&self) -> bool {
         match self {
             Self::Text(text) => text.trim().is_empty(),
             Self::Covered(_) => true,
@@ -78,7 +82,7 @@ impl Number {
     ///
     /// # Errors
     /// The message for a number that is not shown with all its digits, or in a way that is not known.
-    pub(crate) fn to_text(&self) -> Result<String, &'static str> {
+    pub fn to_text(&self) -> Result<String, &'static str> {
         if self.value.abs() >= TOO_MANY_DIGITS {
             return Err(
                 "is a number of more than 15 digits, of which spreadsheets lose the last ones: format the cell as \
@@ -97,7 +101,7 @@ impl Number {
     ///
     /// # Errors
     /// The message for a format that shows another number, such as a percentage.
-    pub(crate) fn to_number(&self) -> Result<f64, Cow<'static, str>> {
+    pub fn to_number(&self) -> Result<f64, Cow<'static, str>> {
         let Some(format) = &self.format else { return Ok(self.value) };
         match format.show(self.value) {
             Some(shown) if shown.is_number(self.value) => Ok(self.value),

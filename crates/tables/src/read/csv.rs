@@ -5,14 +5,14 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
 
-use common::csv::escape_formula;
-use common::validation::Code;
+use crate::read::Fault;
+use crate::text::escape_formula;
 use encoding_rs::WINDOWS_1252;
 
+use super::TextEncoding;
 use super::budget::{Budget, MAX_COLUMNS};
 use super::cell::{Cell, TableRow};
 use super::error::TableError;
-use crate::loads::batch::options::TextEncoding;
 
 /// The maximum length of a record. All columns together accept less.
 const MAX_RECORD_BYTES: usize = 1 << 20;
@@ -216,7 +216,7 @@ fn delimiter_hint(head: &[u8]) -> Option<(u8, usize)> {
 
 fn unclosed_quote(line: u64) -> TableError {
     let message = "has a row that does not end: a closing quote may be missing";
-    TableError::refused(Code::Format, message).with("line", line)
+    TableError::refused(Fault::Format, message).with("line", line)
 }
 
 /// Returns the most frequent delimiter outside quotes in the first line that is not empty, or the first of equals.

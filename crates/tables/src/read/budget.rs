@@ -20,7 +20,7 @@ const TEXT_FACTOR: usize = 5;
 
 /// The configured limits of a batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TableLimits {
+pub struct TableLimits {
     /// Rows of all files.
     pub rows: usize,
     /// Bytes of each file as uploaded. Worksheets may unpack to five times as many, shared strings to twice as many,
@@ -31,7 +31,7 @@ pub(crate) struct TableLimits {
 /// The remaining budget of a batch, which its files share. No batch takes longer to validate than the largest batch of
 /// ordinary tables.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub struct Budget {
     limits: TableLimits,
     blank_rows: usize,
     cells: usize,
@@ -44,7 +44,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// Returns the whole budget of a batch.
-    pub(crate) fn new(limits: TableLimits) -> Self {
+    pub fn new(limits: TableLimits) -> Self {
         Self {
             limits,
             blank_rows: Self::max_blank_rows(limits),
@@ -78,7 +78,7 @@ impl Budget {
     }
 
     /// Takes a blank row from the budget.
-    pub(crate) fn take_blank_row(&mut self) -> Result<(), TableError> {
+    pub fn take_blank_row(&mut self) -> Result<(), TableError> {
         let too_many = || TableError::too_many("blank rows: delete them", Self::max_blank_rows(self.limits));
         self.blank_rows = self.blank_rows.checked_sub(1).ok_or_else(too_many)?;
         Ok(())
