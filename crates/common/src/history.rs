@@ -56,11 +56,12 @@ fn shorten(value: &mut Option<Value>) -> Option<usize> {
 /// Changes by the names of request members.
 pub type Changes = BTreeMap<&'static str, Change>;
 
-/// The members of a resource by their names in requests, with their values.
-pub type Members<const N: usize> = [(&'static str, Option<Value>); N];
-
-/// Returns the members that differ between two states of a resource. Both have the same names in the same order.
-pub fn changes<const N: usize>(before: Members<N>, after: Members<N>) -> Changes {
+/// Returns the members that differ between two states of a resource. Both states have the members of requests with
+/// their values, in the same order.
+pub fn changes(
+    before: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+    after: impl IntoIterator<Item = (&'static str, Option<Value>)>,
+) -> Changes {
     let pairs = before.into_iter().zip(after);
     let changed = pairs.filter(|((_, from), (_, to))| match (from, to) {
         (Some(from), Some(to)) => !is_same(from, to),

@@ -5,7 +5,8 @@ use database::{AnyConnection, Database, Id};
 use serde_json::json;
 
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
-use super::history::{self, Change, Changes, EventType, NewEvent, changes};
+use super::history::{self, Change, Changes, EventType, NewEvent};
+use super::members::changes;
 use super::model::Load;
 use super::party::{Creator, Party};
 use super::proof::ProofOfDelivery;

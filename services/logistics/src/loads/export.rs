@@ -3,7 +3,7 @@
 use common::{Caller, Error, PageRequest, StreamingResponse, stream_by_ids, stream_pages};
 use database::{Database, Id};
 
-use super::columns::LAYOUT;
+use super::members::layout;
 use super::search::{LoadSearch, store as search_store};
 use super::store;
 
@@ -34,11 +34,11 @@ pub(crate) async fn stream(
     let response = if by_pages {
         let search = LoadSearch { count: false, ..search };
         let read = move |c: &mut _, page: &PageRequest| search_store::search(c, &caller, &search, page);
-        StreamingResponse::new(format, LAYOUT, file_name, stream_pages(db, page, read)).await?
+        StreamingResponse::new(format, layout(), file_name, stream_pages(db, page, read)).await?
     } else {
         let block = move |c: &mut _, page: &PageRequest| search_store::id_batch(c, &caller, &search, page);
         let find = move |c: &mut _, ids: &[Id]| store::list_by_ids(c, &reader, ids);
-        StreamingResponse::new(format, LAYOUT, file_name, stream_by_ids(db, page, block, find)).await?
+        StreamingResponse::new(format, layout(), file_name, stream_by_ids(db, page, block, find)).await?
     };
     Ok(response.total(total))
 }

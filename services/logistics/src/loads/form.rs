@@ -1,8 +1,9 @@
-//! The request bodies that create a load (docs/api/loads.md, "Create").
+//! The bodies that create, edit and cancel loads (docs/api/loads.md), and the rows of batches (docs/api/batches.md).
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{
-    DateOrDateTime, ExternalId, FileReference, Name, Postcode, Reference, Registration, Tag, WeightMeasure,
+    DateOrDateTime, ExternalId, FileReference, Name, Postcode, QueryText, Reason, Reference, Registration,
+    Tag, WeightMeasure,
 };
 use common::{Caller, Error};
 use database::{Amount, Id, Timestamp};
@@ -92,6 +93,87 @@ pub(super) struct SharedFields {
     pub dropoff_postcode: Option<Postcode>,
     #[schema(required = true, max_items = 50)]
     pub tags: Vec<Tag>,
+}
+
+/// A row of a batch, by the names of its columns.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct BatchRow {
+    #[schema(required = true)]
+    pub(super) reference: Reference,
+    #[serde(rename = "deliveryDateISO")]
+    #[schema(required = true)]
+    pub(super) delivery_date: DateOrDateTime,
+    pub(super) organiser_id: Option<ExternalId>,
+    pub(super) organiser_name: Option<Name>,
+    pub(super) carrier_id: Option<ExternalId>,
+    pub(super) carrier_name: Option<Name>,
+    pub(super) commodity_id: Option<f64>,
+    pub(super) commodity_name: Option<Name>,
+    /// In tonnes.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub(super) weight: Option<f64>,
+    /// In tonnes.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub(super) weight_net: Option<f64>,
+    /// The unit of both weights: `tonne`, in any case, or empty.
+    pub(super) weight_unit: Option<QueryText>,
+    pub(super) vehicle_registration: Option<Registration>,
+    pub(super) ticket_number: Option<Reference>,
+    pub(super) pickup_postcode: Option<Postcode>,
+    pub(super) dropoff_postcode: Option<Postcode>,
+    #[schema(max_items = 50)]
+    pub(super) tags: Vec<Tag>,
+}
+
+/// Members of a load to change. Absent members stay as they are, `null` removes an optional one, arrays are replaced
+/// whole.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({ "deliveryDateISO": "2026-03-02", "weight": 28.5, "pickupPostcode": null }))]
+pub(crate) struct LoadPatch {
+    #[schema(nullable = false)]
+    pub reference: Option<Reference>,
+    #[serde(rename = "deliveryDateISO")]
+    #[schema(nullable = false)]
+    pub delivery_date: Option<DateOrDateTime>,
+    /// The id of a commodity in the catalogue.
+    #[schema(nullable = false)]
+    pub commodity_id: Option<f64>,
+    /// In tonnes.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub weight: Option<f64>,
+    /// In tonnes.
+    #[schema(minimum = 0, maximum = 1000)]
+    pub weight_net: Option<f64>,
+    pub ticket_number: Option<Reference>,
+    pub vehicle_registration: Option<Registration>,
+    pub pickup_postcode: Option<Postcode>,
+    pub dropoff_postcode: Option<Postcode>,
+    #[schema(max_items = 50, nullable = false)]
+    pub tags: Option<Vec<Tag>>,
+    #[schema(max_items = 50)]
+    pub files: Option<Vec<FileReference>>,
+    /// The id of the organisation that becomes the carrier. The present one loses access to the load.
+    pub carrier_id: Option<ExternalId>,
+    /// The name of the carrier, only together with `carrierId`. Defaults to the id for a new carrier.
+    pub carrier_name: Option<Name>,
+}
+
+impl LoadPatch {
+    /// Returns the files that the load refers to after the patch, if the patch names any.
+    pub(crate) fn files(&self) -> &[FileReference] {
+        self.files.as_deref().unwrap_or_default()
+    }
+}
+
+/// Why a load is cancelled.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(example = json!({ "reason": "The buyer withdrew" }))]
+pub(crate) struct CancelForm {
+    /// Stands in the history of the load.
+    pub reason: Option<Reason>,
 }
 
 /// 403 for a load of which neither party is the caller's organisation.

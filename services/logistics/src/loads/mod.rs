@@ -2,7 +2,6 @@
 
 mod backfill;
 mod batch;
-mod columns;
 mod demo;
 mod edit;
 mod export;
@@ -10,6 +9,7 @@ mod form;
 mod fulltext;
 mod handlers;
 mod history;
+mod members;
 mod model;
 mod party;
 mod proof;

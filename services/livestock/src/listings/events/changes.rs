@@ -1,6 +1,6 @@
 //! The differences between two states of a listing, by the members of requests.
 
-use common::history::{self, Changes, Members};
+use common::history::{self, Changes};
 use serde_json::{Value, json};
 
 use crate::listings::model::Listing;
@@ -11,7 +11,7 @@ pub(crate) fn changes(before: &Listing, after: &Listing) -> Changes {
 }
 
 /// Returns the members of a listing that requests have. Files have their ids and names only.
-fn members(listing: &Listing) -> Members<8> {
+fn members(listing: &Listing) -> [(&'static str, Option<Value>); 8] {
     let file_names: Vec<_> =
         listing.files.iter().map(|file| json!({ "id": file.id, "name": file.name })).collect();
     [

@@ -9,14 +9,10 @@ use tables::text::{entries, is_scientific, is_spreadsheet_error, unescape_formul
 use tables::{Cell, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableRow};
 
 use super::options::CellOptions;
-use crate::loads::columns::COLUMNS;
+use crate::loads::members::{COLUMNS, Kind, MEMBERS, SAMPLE_REFERENCE};
 
-/// Columns that are no part of the loads of a batch, which are new. Exports write all of them except `createdAtUTC`.
-/// [`ID`] tells which loads exist already. The others are accepted and ignored.
-const UNSTORED: [&str; 5] = [ID, "status", "files", "createdAtUTC", "completedAtUTC"];
+/// Names the loads that exist already.
 const ID: &str = "id";
-/// The reference of the sample row of the template. Rows with it are skipped. Whoever writes over it gets a normal row.
-pub(crate) const SAMPLE_REFERENCE: &str = "EXAMPLE (this row is skipped)";
 /// The columns of the parties, of which at least one is required, unless the form names the organiser.
 const PARTIES: [&str; 2] = ["organiserId", "carrierId"];
 /// Of each group, at least one column is required.
@@ -31,17 +27,19 @@ const MIN_NAMES: usize = 2;
 /// The number of characters of an unknown column name in the response.
 const MAX_NAME_CHARS: usize = 100;
 
-/// The columns of the loads of a batch, in the order of an export.
-pub(crate) fn stored_columns() -> impl Iterator<Item = &'static str> {
-    COLUMNS.into_iter().filter(|name| !UNSTORED.contains(name))
-}
+/// The columns of a table. A column without a name is `None`.
+pub(crate) struct HeaderRow(Vec<Option<Heading>>);
 
-/// The names of the columns. A column without a name is `None`.
-pub(crate) struct HeaderRow(Vec<Option<&'static str>>);
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Heading {
+    name: &'static str,
+    /// `None` for a column of which batches store nothing.
+    kind: Option<Kind>,
+}
 
 /// A row by the names of its columns.
 pub(crate) struct NamedCells {
-    /// An object with the members of a [`BatchRow`](super::row::BatchRow).
+    /// An object with the members of a [`BatchRow`](crate::loads::form::BatchRow).
     pub(crate) object: Value,
     /// The load that the column `id` names.
     pub(crate) id: Option<Id>,
@@ -52,7 +50,10 @@ pub(crate) struct NamedCells {
 impl HeaderRow {
     /// Returns how much a row looks like the header row.
     pub(crate) fn rank(cells: &[Cell]) -> HeaderRank {
-        let name = |cell: &Cell| if let Cell::Text(text) = cell { known_column(text.trim()) } else { None };
+        let name = |cell: &Cell| match cell {
+            Cell::Text(text) => Some(known_column(text.trim())?.name),
+            _ => None,
+        };
         let names: Vec<_> = cells.iter().filter_map(name).collect();
         let has = |group: &&[&str]| *group == PARTIES || group.iter().any(|name| names.contains(name));
         if REQUIRED.iter().all(has) {
@@ -67,29 +68,29 @@ impl HeaderRow {
     /// Parses the header row. Returns `None` if a required column is missing, since every row would then be invalid.
     /// `has_organiser`: the form names an organiser, so that the columns of the parties are optional.
     pub(crate) fn parse(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
-        let mut names = Vec::new();
+        let mut headings = Vec::new();
         for cell in cells {
             let written = match cell {
                 Cell::Text(text) => text.trim(),
                 Cell::Covered(_) => "",
                 _ => "#",
             };
-            let known = known_column(written);
             if written.is_empty() {
-                names.push(None);
-            } else if let Some(name) = known {
-                if names.contains(&Some(name)) {
+                headings.push(None);
+            } else if let Some(known) = known_column(written) {
+                if headings.contains(&Some(known)) {
                     errors.push(written, Code::Inconsistent, "occurs twice");
                 }
-                names.push(Some(name));
+                headings.push(Some(known));
             } else {
                 let path: String = written.chars().take(MAX_NAME_CHARS).collect();
                 let message = format!("is not a known column: the columns are {}", COLUMNS.join(", "));
-                errors.push_with(path, Code::Enum, message, json!({ "allowed": COLUMNS }));
-                names.push(Some(UNKNOWN));
+                errors.push_with(path, Code::Enum, message, json!({ "allowed": *COLUMNS }));
+                headings.push(Some(Heading { name: UNKNOWN, kind: None }));
             }
         }
-        let is_missing = |group: &[&str]| !group.iter().any(|name| names.contains(&Some(name)));
+        let header = Self(headings);
+        let is_missing = |group: &[&str]| !group.iter().any(|name| header.position(name).is_some());
         let mut is_complete = true;
         for group in REQUIRED.into_iter().filter(|group| is_missing(group)) {
             if group == PARTIES && has_organiser {
@@ -99,13 +100,15 @@ impl HeaderRow {
             errors.push(group[0], Code::Required, message);
             is_complete = false;
         }
-        is_complete.then_some(Self(names))
+        is_complete.then_some(header)
     }
 
     /// Returns true for the sample row of the template.
     pub(crate) fn is_sample(&self, cells: &[Cell]) -> bool {
         let is_marker = |cell: &Cell| matches!(cell, Cell::Text(text) if text.trim().eq_ignore_ascii_case(SAMPLE_REFERENCE));
-        self.0.iter().zip(cells).any(|(name, cell)| *name == Some("reference") && is_marker(cell))
+        self.0.iter().zip(cells).any(|(heading, cell)| {
+            heading.is_some_and(|heading| heading.name == "reference") && is_marker(cell)
+        })
     }
 
     /// Returns true for a row in which only formulas were filled down, which give 0 or the empty text: its required
@@ -116,12 +119,14 @@ impl HeaderRow {
             |cell: &Cell| cell.is_blank() || matches!(cell, Cell::Number(number) if number.is_formula);
         let mut cells = self.0.iter().zip(&row.cells);
         row.formulas == Formulas::Nothing
-            && cells.all(|(name, cell)| !name.is_some_and(is_required) || is_empty(cell))
+            && cells.all(|(heading, cell)| {
+                !heading.is_some_and(|heading| is_required(heading.name)) || is_empty(cell)
+            })
     }
 
     /// Returns the index of a column.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|known| *known == Some(name))
+        self.0.iter().position(|heading| heading.is_some_and(|heading| heading.name == name))
     }
 
     /// Reads the cells of a row by the names of their columns.
@@ -133,28 +138,28 @@ impl HeaderRow {
     ) -> NamedCells {
         let (mut object, mut id, mut has_unnamed) = (Map::new(), None, false);
         for (i, cell) in cells.into_iter().enumerate() {
-            let name = self.0.get(i).copied().flatten();
-            let is_covered = matches!(cell, Cell::Covered(_)) && name.is_some();
+            let heading = self.0.get(i).copied().flatten();
+            let is_covered = matches!(cell, Cell::Covered(_)) && heading.is_some();
             if cell.is_blank() && !is_covered {
                 continue;
             }
-            let Some(name) = name else {
+            let Some(Heading { name, kind }) = heading else {
                 has_unnamed = true;
                 continue;
             };
-            if name == UNKNOWN {
-            } else if UNSTORED.contains(&name) {
+            let Some(kind) = kind else {
                 let Cell::Text(text) = cell else { continue };
-                if text.contains(['\n', '\r']) {
+                if name == UNKNOWN {
+                } else if text.contains(['\n', '\r']) {
                     errors.push(name, Code::Format, "must not have line breaks: a quote may be missing");
                 } else if name == ID {
                     id = Id::parse(text.trim());
                 }
-            } else {
-                match member(name, cell, options) {
-                    Ok(value) => drop(value.map(|value| object.insert(name.to_owned(), value))),
-                    Err((code, message)) => errors.push(name, code, message),
-                }
+                continue;
+            };
+            match read_cell(kind, cell, options) {
+                Ok(value) => drop(value.map(|value| object.insert(name.to_owned(), value))),
+                Err((code, message)) => errors.push(name, code, message),
             }
         }
         NamedCells { object: Value::Object(object), id, has_unnamed }
@@ -162,28 +167,10 @@ impl HeaderRow {
 }
 
 /// Returns the column with this name, in any case.
-fn known_column(written: &str) -> Option<&'static str> {
-    COLUMNS.iter().chain(&UNSTORED).find(|name| name.eq_ignore_ascii_case(written)).copied()
-}
-
-/// What the cells of a column are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Text,
-    Tags,
-    Date,
-    Number,
-}
-
-impl Kind {
-    fn of(name: &str) -> Self {
-        match name {
-            "tags" => Self::Tags,
-            "deliveryDateISO" => Self::Date,
-            "commodityId" | "weight" | "weightNet" => Self::Number,
-            _ => Self::Text,
-        }
-    }
+fn known_column(written: &str) -> Option<Heading> {
+    let member = MEMBERS.iter().find(|member| member.name.eq_ignore_ascii_case(written))?;
+    let column = member.column?;
+    Some(Heading { name: member.name, kind: column.is_stored.then_some(column.kind) })
 }
 
 /// Code and message for a cell that is refused.
@@ -194,8 +181,7 @@ type Refusal = (Code, Cow<'static, str>);
 ///
 /// # Errors
 /// For a cell that a spreadsheet application converted, or whose number or date the column cannot have.
-fn member(name: &str, cell: Cell, options: CellOptions) -> Result<Option<Value>, Refusal> {
-    let kind = Kind::of(name);
+fn read_cell(kind: Kind, cell: Cell, options: CellOptions) -> Result<Option<Value>, Refusal> {
     Ok(Some(match (kind, cell) {
         (_, Cell::Text(text)) => text_member(kind, text.trim(), options)?,
         (Kind::Number, Cell::Number(number)) => {

@@ -36,7 +36,6 @@ use tables::TableLimits;
 use tokio::sync::Notify;
 
 pub(super) use existing::find_existing;
-pub(super) use header::stored_columns;
 pub(super) use large_import::prepare;
 pub(crate) use large_import::run_large_imports;
 pub(super) use model::BatchResult;
@@ -46,8 +45,8 @@ pub(super) use validator::{ValidatedBatch, validate};
 
 use crate::Settings;
 use crate::commodities::Catalogue;
+use crate::loads::form::BatchRow;
 use queue::{FairQueue, QUEUE_TIMEOUT, Slot};
-use row::BatchRow;
 
 /// The number of batches that are validated at a time. Each takes a core and some memory.
 const MAX_CONCURRENT_BATCHES: usize = 2;

@@ -3,49 +3,16 @@
 use std::collections::HashMap;
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{DateOrDateTime, ExternalId, Name, Postcode, QueryText, Reference, Registration, Tag};
+use common::wire::{ExternalId, Name};
 use common::{Caller, Error};
-use serde::Deserialize;
 use serde_json::json;
-use utoipa::ToSchema;
 
 use super::options::CellOptions;
 use super::upload::DefaultOrganiser;
 use crate::commodities::Catalogue;
-use crate::loads::form::{SharedFields, UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::form::{BatchRow, SharedFields, UNKNOWN_COMMODITY, reword_tonnes};
 use crate::loads::model::Load;
 use crate::loads::party::Party;
-
-/// A row, by the names of its columns.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct BatchRow {
-    #[schema(required = true)]
-    reference: Reference,
-    #[serde(rename = "deliveryDateISO")]
-    #[schema(required = true)]
-    delivery_date: DateOrDateTime,
-    organiser_id: Option<ExternalId>,
-    organiser_name: Option<Name>,
-    carrier_id: Option<ExternalId>,
-    carrier_name: Option<Name>,
-    commodity_id: Option<f64>,
-    commodity_name: Option<Name>,
-    /// In tonnes.
-    #[schema(minimum = 0, maximum = 1000)]
-    weight: Option<f64>,
-    /// In tonnes.
-    #[schema(minimum = 0, maximum = 1000)]
-    weight_net: Option<f64>,
-    /// The unit of both weights: `tonne`, in any case, or empty.
-    weight_unit: Option<QueryText>,
-    vehicle_registration: Option<Registration>,
-    ticket_number: Option<Reference>,
-    pickup_postcode: Option<Postcode>,
-    dropoff_postcode: Option<Postcode>,
-    #[schema(max_items = 50)]
-    tags: Vec<Tag>,
-}
 
 /// The inputs that all rows of a batch share.
 pub(crate) struct RowContext<'a> {

@@ -5,8 +5,8 @@ use rust_xlsxwriter::{
     Color, DataValidation, ExcelDateTime, Format, FormatAlign, Formula, Workbook, Worksheet, XlsxError,
 };
 
-use super::header::{SAMPLE_REFERENCE, stored_columns};
 use crate::commodities::Catalogue;
+use crate::loads::members::{Column, Kind, Sample, stored_columns};
 
 /// The rows with drop-down lists: the most that a batch may have, below the header row.
 const LAST_ROW: u32 = 50_000;
@@ -28,20 +28,20 @@ pub(super) fn workbook(catalogue: &Catalogue) -> anyhow::Result<Vec<u8>> {
 fn table(sheet: &mut Worksheet, last_commodity: usize) -> Result<(), XlsxError> {
     sheet.set_name("Loads")?.set_freeze_panes(1, 0)?;
     let sample = Format::new().set_font_color(Color::Gray).set_italic();
-    for (column, name) in (0..).zip(stored_columns()) {
-        let format = column_format(name);
+    for (column, (name, Column { kind, sample: cell, .. })) in (0..).zip(stored_columns()) {
+        let format = column_format(kind);
         sheet.set_column_width(column, COLUMN_WIDTH)?.set_column_format(column, &format)?;
         sheet.write_with_format(0, column, name, &header())?;
         let sample = format.merge(&sample);
-        match sample_cell(name) {
-            SampleCell::Empty => {}
-            SampleCell::Text(text) => {
+        match cell {
+            Sample::Empty => {}
+            Sample::Text(text) => {
                 sheet.write_with_format(1, column, text, &sample)?;
             }
-            SampleCell::Number(number) => {
+            Sample::Number(number) => {
                 sheet.write_with_format(1, column, number, &sample)?;
             }
-            SampleCell::Date(year, month, day) => {
+            Sample::Date(year, month, day) => {
                 let date = ExcelDateTime::from_ymd(year, month, day)?;
                 sheet.write_datetime_with_format(1, column, &date, &sample)?;
             }
@@ -76,37 +76,10 @@ fn header() -> Format {
 }
 
 /// Texts stay as they are typed, with leading zeros.
-fn column_format(name: &str) -> Format {
-    match name {
-        "deliveryDateISO" => Format::new().set_num_format("yyyy-mm-dd"),
-        "commodityId" | "weight" | "weightNet" => Format::new(),
-        _ => Format::new().set_num_format("@"),
-    }
-}
-
-enum SampleCell {
-    Empty,
-    Text(&'static str),
-    Number(f64),
-    Date(u16, u8, u8),
-}
-
-fn sample_cell(name: &str) -> SampleCell {
-    match name {
-        "reference" => SampleCell::Text(SAMPLE_REFERENCE),
-        "deliveryDateISO" => SampleCell::Date(2026, 3, 1),
-        "organiserId" => SampleCell::Text("id of the organiser"),
-        "organiserName" => SampleCell::Text("Border Grain"),
-        "carrierId" => SampleCell::Text("id of the carrier"),
-        "carrierName" => SampleCell::Text("Hereford Haulage"),
-        "commodityName" => SampleCell::Text("Feed Wheat"),
-        "weight" => SampleCell::Number(29.4),
-        "weightUnit" => SampleCell::Text("tonne"),
-        "vehicleRegistration" => SampleCell::Text("VX21 ABC"),
-        "ticketNumber" => SampleCell::Text("000123"),
-        "pickupPostcode" => SampleCell::Text("HR4 9AR"),
-        "dropoffPostcode" => SampleCell::Text("GL1 2EZ"),
-        "tags" => SampleCell::Text("harvest;urgent"),
-        _ => SampleCell::Empty,
+fn column_format(kind: Kind) -> Format {
+    match kind {
+        Kind::Date => Format::new().set_num_format("yyyy-mm-dd"),
+        Kind::Number => Format::new(),
+        Kind::Text | Kind::Tags => Format::new().set_num_format("@"),
     }
 }

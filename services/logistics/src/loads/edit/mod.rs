@@ -1,7 +1,5 @@
 //! Editing and cancelling loads (docs/api/loads.md, "Edit" and "Cancel").
 
-mod form;
 mod model;
 
-pub(super) use form::{CancelForm, LoadPatch};
 pub(super) use model::{apply, check_rights, check_state, new_carrier, validate};

@@ -6,49 +6,17 @@ use common::{Caller, Error, MergePatch, Precondition};
 use database::Amount;
 use serde_json::json;
 
-use super::form::LoadPatch;
 use crate::commodities::Catalogue;
-use crate::loads::form::{UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
 use crate::loads::party::Party;
 use crate::loads::stored_load::StoredLoad;
 
-/// Members of loads, and of the forms that create them, that no patch can change.
-const READ_ONLY: [&str; 15] = [
-    "id",
-    "organiser",
-    "organiserId",
-    "organiserName",
-    "organisationId",
-    "organisationName",
-    "carrier",
-    "commodity",
-    "status",
-    "weightGross",
-    "weightTare",
-    "createdAtUTC",
-    "completedAtUTC",
-    "createdBy",
-    "warnings",
-];
-/// Members that no patch can remove.
-const REQUIRED: [&str; 4] = ["reference", "deliveryDateISO", "commodityId", "tags"];
-/// Members that the carrier cannot change.
-const OFFICE_ONLY: [&str; 9] = [
-    "reference",
-    "deliveryDateISO",
-    "commodityId",
-    "weight",
-    "pickupPostcode",
-    "dropoffPostcode",
-    "tags",
-    "carrierId",
-    "carrierName",
-];
-
 /// Validates the rules that the schema cannot state.
 pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, errors: &mut ValidationErrors) {
-    patch.check_names(&READ_ONLY, &REQUIRED, errors);
+    let read_only = members::names(|member| member.editor == Editor::Nobody);
+    patch.check_names(&read_only, &members::names(|member| member.is_required), errors);
     if patch.members.commodity_id.is_some_and(|id| catalogue.find(id).is_none()) {
         errors.push("commodityId", Code::UnknownReference, UNKNOWN_COMMODITY);
     }
@@ -78,7 +46,7 @@ pub(crate) fn check_rights(
         if !stored.is_carried_by(caller) {
             return Err(Error::Forbidden("Only the organisations of a load can edit it."));
         }
-        if OFFICE_ONLY.iter().any(|member| patch.names(member)) {
+        if members::names(|member| member.editor == Editor::Manager).iter().any(|name| patch.names(name)) {
             return Err(Error::Forbidden(
                 "The carrier can change only vehicleRegistration, ticketNumber, weightNet and files.",
             ));
@@ -113,7 +81,22 @@ pub(crate) fn apply(
     caller: &Caller,
     files: &[FileReference],
 ) -> Result<(), Error> {
-    let LoadPatch { reference, delivery_date, commodity_id, tags, .. } = &patch.members;
+    // Without `..`: a new member has to be applied.
+    let LoadPatch {
+        reference,
+        delivery_date,
+        commodity_id,
+        weight,
+        weight_net,
+        ticket_number,
+        vehicle_registration,
+        pickup_postcode,
+        dropoff_postcode,
+        tags,
+        files: _,
+        carrier_id: _,
+        carrier_name: _,
+    } = &patch.members;
     if let Some(reference) = reference {
         load.reference.clone_from(&reference.0);
     }
@@ -132,28 +115,25 @@ pub(crate) fn apply(
         let known = |file: &FileReference| load.files.iter().find(|known| known.id == file.id).cloned();
         load.files = files.iter().map(|file| known(file).unwrap_or_else(|| file.clone())).collect();
     }
-    apply_optional(patch, load)?;
-    apply_carrier(patch, load, caller)
-}
-
-/// Applies the optional members except the carrier.
-fn apply_optional(patch: &MergePatch<LoadPatch>, load: &mut Load) -> Result<(), Error> {
-    let measure = |tonnes: Option<f64>| {
+    let measure = |tonnes: &Option<f64>| {
         let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
         Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
     };
-    let members = &patch.members;
-    load.weight = patch.merge("weight", measure(members.weight)?, load.weight.take());
-    load.weight_net = patch.merge("weightNet", measure(members.weight_net)?, load.weight_net.take());
+    load.weight = patch.merge("weight", measure(weight)?, load.weight.take());
+    load.weight_net = patch.merge("weightNet", measure(weight_net)?, load.weight_net.take());
     let text = |name: &str, value: Option<&String>, current: &mut Option<String>| {
         *current = patch.merge(name, value.cloned(), current.take());
     };
-    text("ticketNumber", members.ticket_number.as_ref().map(|t| &t.0), &mut load.ticket_number);
-    let registration = members.vehicle_registration.as_ref().map(|registration| &registration.0);
+    text("ticketNumber", ticket_number.as_ref().map(|ticket| &ticket.0), &mut load.ticket_number);
+    let registration = vehicle_registration.as_ref().map(|registration| &registration.0);
     text("vehicleRegistration", registration, &mut load.vehicle_registration);
-    text("pickupPostcode", members.pickup_postcode.as_ref().map(|p| &p.0), &mut load.pickup_postcode);
-    text("dropoffPostcode", members.dropoff_postcode.as_ref().map(|p| &p.0), &mut load.dropoff_postcode);
-    Ok(())
+    text("pickupPostcode", pickup_postcode.as_ref().map(|postcode| &postcode.0), &mut load.pickup_postcode);
+    text(
+        "dropoffPostcode",
+        dropoff_postcode.as_ref().map(|postcode| &postcode.0),
+        &mut load.dropoff_postcode,
+    );
+    apply_carrier(patch, load, caller)
 }
 
 fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, caller: &Caller) -> Result<(), Error> {

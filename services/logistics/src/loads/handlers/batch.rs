@@ -15,8 +15,9 @@ use utoipa::IntoParams;
 use crate::Logistics;
 use crate::loads::batch::{
     BatchResult, LoadBatchForm, StagedImport, UploadedFile, ValidatedBatch, find_existing, prepare, receive,
-    stored_columns, validate,
+    validate,
 };
+use crate::loads::members::stored_columns;
 
 /// Upload a batch of loads
 ///
@@ -105,7 +106,7 @@ pub(super) async fn template(
         query.check(|p, errors| Format::named(p.format.as_deref(), &TEMPLATE_FORMATS, accepted, errors))?;
     let content = match format {
         Format::Xlsx => app.batches.template(),
-        _ => (stored_columns().collect::<Vec<_>>().join(",") + "\r\n").into(),
+        _ => (stored_columns().map(|(name, _)| name).collect::<Vec<_>>().join(",") + "\r\n").into(),
     };
     Ok(format.attachment("loads").body(content))
 }

@@ -6,7 +6,7 @@ use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Pat
 
 use crate::Logistics;
 use crate::examples;
-use crate::loads::edit::CancelForm;
+use crate::loads::form::CancelForm;
 use crate::loads::history::{EventType, NewEvent};
 use crate::loads::model::{Load, Status};
 use crate::loads::store::{self, Update};

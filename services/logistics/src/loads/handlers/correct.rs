@@ -10,7 +10,8 @@ use common::{
 use super::prove::respond;
 use crate::Logistics;
 use crate::examples;
-use crate::loads::history::{EventType, NewEvent, changes};
+use crate::loads::history::{EventType, NewEvent};
+use crate::loads::members::changes;
 use crate::loads::model::{Load, Status};
 use crate::loads::proof::{Correction, Proof};
 use crate::loads::store::{self, NewProof, Update};

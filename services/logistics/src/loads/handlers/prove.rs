@@ -12,7 +12,8 @@ use database::{Id, Timestamp};
 
 use crate::Logistics;
 use crate::examples;
-use crate::loads::history::{EventType, NewEvent, changes};
+use crate::loads::history::{EventType, NewEvent};
+use crate::loads::members::changes;
 use crate::loads::model::Load;
 use crate::loads::proof::{self, Delivery, ProofOfDelivery, ProofOfDeliveryOfLoad, UNKNOWN_LOAD};
 use crate::loads::store::{self, NewProof, Update};

@@ -10,7 +10,8 @@ use database::{AnyConnection, Id};
 use serde_json::json;
 
 use crate::Logistics;
-use crate::loads::history::{self, Change, Changes, EventType, NewEvent, changes};
+use crate::loads::history::{self, Change, Changes, EventType, NewEvent};
+use crate::loads::members::changes;
 use crate::loads::model::Load;
 use crate::loads::party::parties;
 use crate::loads::send::{Recipient, SendToCarrier, SendToDriver, file_owners, may_share_files};

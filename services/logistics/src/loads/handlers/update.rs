@@ -9,8 +9,10 @@ use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, Path
 
 use crate::Logistics;
 use crate::examples;
-use crate::loads::edit::{self, LoadPatch};
-use crate::loads::history::{EventType, NewEvent, changes};
+use crate::loads::edit;
+use crate::loads::form::LoadPatch;
+use crate::loads::history::{EventType, NewEvent};
+use crate::loads::members::changes;
 use crate::loads::model::Load;
 use crate::loads::send::{file_owners, may_share_files};
 use crate::loads::store::{self, Update};

@@ -1,10 +1,8 @@
 //! The history of loads (docs/api/loads.md, "History"): an event for each change, in the transaction of the change.
 
-mod changes;
 mod model;
 mod store;
 
-pub(super) use changes::changes;
 pub(super) use common::history::{Change, Changes, order};
 pub(super) use model::{EventType, LoadEvent, NewEvent};
 pub(super) use store::{CarrierSince, adder_of_file, carrier_since, list, record, senders};
