@@ -5,13 +5,13 @@ use std::time::Duration;
 use common::Error;
 use database::{Database, Id, Timestamp};
 
-use super::content::ContentStore;
-use super::contents::store as rows;
-use super::form::UploadedPart;
+use super::blob_store::ContentStore;
 use super::kind::{Bucket, FileType};
 use super::model::{File, Organisations, Upload};
 use super::store;
+use super::store::blobs as rows;
 use super::stored_contents::StoredContents;
+use super::upload::UploadedPart;
 use crate::examples::{FILE, FILE_TO_ARCHIVE};
 
 const FILES: [(&str, FileType, &str, &str); 2] = [

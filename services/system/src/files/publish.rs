@@ -6,10 +6,10 @@ use std::time::Duration;
 use common::{Error, TenantLimits};
 use database::Database;
 
-use super::content::ContentStore;
+use super::blob_store::ContentStore;
 use super::contents::{remove_retired, remove_unused};
-use super::large_responses::{LargeResponses, LimitedResponse};
-use super::metadata::MetadataStripper;
+use super::limits::{LargeResponses, LimitedResponse};
+use super::privacy::MetadataStripper;
 use super::resolve::{Resolution, ResolveJob};
 use super::stripped_files::StrippedFiles;
 

@@ -6,9 +6,9 @@ use common::Error;
 use database::{AnyConnection, Database, Id};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::content::ContentName;
+use super::blob_store::ContentName;
 use super::form::ResolveFiles;
-use super::large_responses::{LargeResponses, LimitedResponse, Permit};
+use super::limits::{LargeResponses, LimitedResponse, Permit};
 use super::model::File;
 use super::responses::{FileView, resolved};
 use super::sharing::{ShareFailure, Sharing};

@@ -18,7 +18,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 use url::Url;
 
-use super::form::UploadedPart;
+use super::upload::UploadedPart;
 use crate::Settings;
 use crate::config::setting;
 

@@ -5,7 +5,7 @@ use common::validation::{Code, ValidationErrors};
 use database::{DatabaseFailure, Id};
 use serde_json::json;
 
-use super::content::ContentName;
+use super::blob_store::ContentName;
 use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// A change of the organisations that files are shared with. No organisation is in both lists.

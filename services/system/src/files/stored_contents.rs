@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use common::Error;
 
-use super::content::{ContentName, ContentStore, Staged};
-use super::form::UploadedPart;
+use super::blob_store::{ContentName, ContentStore, Staged};
+use super::upload::UploadedPart;
 
 /// Contents that are in the content store. Their rows must be created within half of the sweep's grace period.
 pub(super) struct StoredContents {

@@ -1,5 +1,5 @@
 //! Removes orphans from the content store: contents that no file has. A crash, or an unavailable database, leaves an
-//! orphan between storing the content and creating its row. [`content`](super::content) explains why this removes no
+//! orphan between storing the content and creating its row. [`content`](super::blob_store) explains why this removes no
 //! content in use.
 
 use std::collections::HashSet;
@@ -11,8 +11,9 @@ use common::Error;
 use database::Database;
 use futures_util::TryStreamExt;
 
-use super::content::{ContentEntry, ContentName, ContentStore};
-use super::contents::{remove_retired, store as rows};
+use super::blob_store::{ContentEntry, ContentName, ContentStore};
+use super::contents::remove_retired;
+use super::store::blobs as rows;
 use crate::Settings;
 
 /// The name of the command.

@@ -1,6 +1,5 @@
 //! Which contents of the store files use.
 
 mod retire;
-pub(super) mod store;
 
 pub(super) use retire::{remove_retired, remove_unused};

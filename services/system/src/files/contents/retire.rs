@@ -7,9 +7,9 @@
 use common::Error;
 use database::Database;
 
-use super::store;
-use crate::files::content::{ContentName, ContentStore};
+use crate::files::blob_store::{ContentName, ContentStore};
 use crate::files::images::ImageCopy;
+use crate::files::store::blobs as store;
 
 /// Removes all retired contents and their smaller copies.
 ///

@@ -1,8 +1,6 @@
 //! The requests of the operations on files.
 
 mod resolve;
-mod text;
-mod upload;
+pub(super) mod text;
 
 pub(super) use resolve::ResolveFiles;
-pub(super) use upload::{FileUploadForm, UploadForm, UploadedPart};

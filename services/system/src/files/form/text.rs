@@ -7,21 +7,25 @@ use serde_json::{Value, json};
 const MAX_NAME_CHARS: usize = 200;
 
 /// The code, message and data of a validation entry.
-pub(super) type Invalid = (Code, String, Value);
+pub(in crate::files) type Invalid = (Code, String, Value);
 
 /// Returns the value. On an error adds an entry for the field to `errors` and returns `None`.
-pub(super) fn accept<T>(result: Result<T, Invalid>, path: &str, errors: &mut ValidationErrors) -> Option<T> {
+pub(in crate::files) fn accept<T>(
+    result: Result<T, Invalid>,
+    path: &str,
+    errors: &mut ValidationErrors,
+) -> Option<T> {
     result.map_err(|(code, message, data)| errors.push_with(path, code, message, data)).ok()
 }
 
 /// Returns the entry for too few or too many of `unit`.
-pub(super) fn length(minimum: usize, maximum: usize, unit: &str) -> Invalid {
+pub(in crate::files) fn length(minimum: usize, maximum: usize, unit: &str) -> Invalid {
     let message = format!("must have {minimum} to {maximum} {unit}");
     (Code::Length, message, json!({ "minimum": minimum, "maximum": maximum }))
 }
 
 /// Normalizes the id of an organisation, which has 1 to 200 characters.
-pub(super) fn organisation_id(text: &str) -> Result<String, Invalid> {
+pub(in crate::files) fn organisation_id(text: &str) -> Result<String, Invalid> {
     let id = TextForm::Id.normalize(text);
     if !is_plain_id(&id) {
         return Err((Code::Format, ID_MESSAGE.into(), json!({})));
@@ -35,7 +39,7 @@ fn of_permitted_length(text: &str) -> Result<String, Invalid> {
 }
 
 /// Normalizes a file name. Keeps only the last component of a path.
-pub(super) fn base_name(path: &str) -> Result<String, Invalid> {
+pub(in crate::files) fn base_name(path: &str) -> Result<String, Invalid> {
     let name = path.rsplit(['/', '\\']).next().filter(|name| !matches!(name.trim(), "." | ".."));
     let name = normalize_line(name.unwrap_or_default());
     if !is_plain_line(&name) {

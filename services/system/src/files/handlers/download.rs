@@ -8,11 +8,12 @@ use utoipa::{IntoParams, PartialSchema};
 
 use crate::System;
 use crate::examples;
-use crate::files::content::ContentName;
+use crate::files::blob_store::ContentName;
+use crate::files::download::{CachePolicy, Representation, content_response};
 use crate::files::images::{ImageCopy, Width};
 use crate::files::links::tag;
 use crate::files::model::File;
-use crate::files::responses::{Binary, CachePolicy, Representation, content_response};
+use crate::files::responses::Binary;
 use crate::files::store;
 
 /// Query parameters of a download.

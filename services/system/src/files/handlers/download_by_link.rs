@@ -7,8 +7,9 @@ use common::{Error, ErrorResponses, PathId, Query};
 use super::download::{DownloadParams, send};
 use crate::System;
 use crate::examples;
+use crate::files::download::CachePolicy;
 use crate::files::links::{INVALID_LINK, LinkParams, Maker, SignedLink, find_key, tag};
-use crate::files::responses::{Binary, CachePolicy};
+use crate::files::responses::Binary;
 use crate::files::store;
 
 /// Download a file by a signed link

@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, get};
 use common::{Caller, Error, ErrorResponses, ListParams, Query};
 
 use crate::System;
-use crate::files::large_responses::LimitedResponse;
+use crate::files::limits::LimitedResponse;
 use crate::files::responses::{FileInfo, FileView};
 use crate::files::search::{FileListParams, ListJob};
 

@@ -9,7 +9,7 @@ use common::{Body, Caller, Error, ErrorResponses};
 
 use crate::System;
 use crate::files::form::ResolveFiles;
-use crate::files::large_responses::LimitedResponse;
+use crate::files::limits::LimitedResponse;
 use crate::files::publish::Publisher;
 use crate::files::resolve::{Resolution, ResolveJob};
 use crate::files::responses::{FileInfo, FileView};

@@ -7,13 +7,14 @@ use common::{Caller, Error, ErrorResponses, Idempotency, JsonResponse};
 use database::AnyConnection;
 
 use crate::System;
-use crate::files::contents::store as contents;
-use crate::files::form::{FileUploadForm, UploadForm};
 use crate::files::responses::Uploaded;
 use crate::files::scan::refuse_infected;
 use crate::files::store;
+use crate::files::store::blobs as contents;
+use crate::files::store::usage;
 use crate::files::stored_contents::StoredContents;
-use crate::files::usage::{self, Owner};
+use crate::files::upload::{FileUploadForm, UploadForm};
+use crate::files::usage::Owner;
 
 /// Upload a file
 ///

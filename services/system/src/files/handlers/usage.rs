@@ -6,7 +6,8 @@ use common::{Caller, Error, ErrorResponses, JsonResponse};
 
 use crate::System;
 use crate::files::responses::StorageUsage;
-use crate::files::usage::{self, Owner};
+use crate::files::store::usage;
+use crate::files::usage::Owner;
 
 /// Get storage usage
 ///

@@ -3,7 +3,7 @@
 use images::Encoding;
 
 use super::width::Width;
-use crate::files::content::ContentName;
+use crate::files::blob_store::ContentName;
 
 /// The media types of copies, and how their names end.
 const TYPES: [(&str, &str); 3] = [("image/webp", "webp"), ("image/jpeg", "jpeg"), ("image/png", "png")];

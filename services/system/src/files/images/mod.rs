@@ -5,14 +5,14 @@
 //! is not there. Archiving a file removes the copies of its content unless another file has the same content, and the
 //! sweep removes copies that were left.
 
+mod copies;
 mod decodes;
-mod image_copies;
 mod image_copy;
 mod metrics;
 mod width;
 
-pub(crate) use image_copies::ImageCopies;
-pub(super) use image_copies::{CopyContent, FoundCopy};
+pub(crate) use copies::ImageCopies;
+pub(super) use copies::{CopyContent, FoundCopy};
 pub(super) use image_copy::{ImageCopy, file_name};
 pub(crate) use metrics::register_metrics;
 pub(crate) use width::Width;

@@ -4,7 +4,7 @@ use common::{Caller, Error, JsonResponse};
 use database::Id;
 
 use super::file::FileInfo;
-use crate::files::large_responses::{LargeResponses, LimitedResponse, Permit};
+use crate::files::limits::{LargeResponses, LimitedResponse, Permit};
 use crate::files::model::{File, MAX_ORGANISATIONS};
 
 /// A response with at most this many files is not large. Ids that were stored before ids were normalized are an

@@ -7,7 +7,7 @@ use database::search::SortValue;
 use database::{AnyConnection, Database, Json};
 
 use super::{FileSearch, order, store};
-use crate::files::large_responses::{LargeResponses, Permit};
+use crate::files::limits::{LargeResponses, Permit};
 use crate::files::responses::FileView;
 use crate::files::store::{find_all, organisations_size};
 

@@ -1,10 +1,6 @@
 //! How much of the store each owner uses, and how much it may use (`docs/api/files.md`, "Quota").
 
-mod store;
-
 use common::Caller;
-pub(crate) use store::forget;
-pub(super) use store::{add, check, find, shrink};
 
 use crate::Settings;
 use crate::files::model::File;
@@ -12,8 +8,8 @@ use crate::files::model::File;
 /// The owner of files: an organisation, or a user whose files have none.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
-    organisation_id: Option<String>,
-    user_id: String,
+    pub(super) organisation_id: Option<String>,
+    pub(super) user_id: String,
 }
 
 impl Owner {

@@ -14,7 +14,7 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
 use common::Error;
 use database::Timestamp;
 
-use crate::files::content::{ContentName, ContentStore};
+use crate::files::blob_store::{ContentName, ContentStore};
 use crate::files::images::{CopyContent, FoundCopy, ImageCopy, file_name};
 use crate::files::model::File;
 use crate::files::sniff;

@@ -1,5 +1,8 @@
 //! The database queries on files.
 
+pub(super) mod blobs;
+pub(super) mod usage;
+
 use std::collections::HashMap;
 
 use common::{Caller, Error, Reason};
@@ -8,14 +11,14 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
-use super::content::ContentName;
-use super::contents::store as contents;
+use self::blobs as contents;
+use super::blob_store::ContentName;
 use super::links::LinkTarget;
 use super::model::{File, Upload, name_key};
 use super::sharing::{ShareFailure, Sharing, TooManyOrganisations};
 use super::stored_contents::StoredContents;
 use super::stripped_files::StrippedFiles;
-use super::usage::{self, Owner};
+use super::usage::Owner;
 use crate::schema::{contents as content_rows, files};
 
 /// The operation of the idempotency keys that store the ids of sharings.

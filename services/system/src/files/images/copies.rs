@@ -15,7 +15,7 @@ use serde_json::json;
 use super::decodes::{Decodes, QueueSlot};
 use super::image_copy::ImageCopy;
 use super::metrics;
-use crate::files::content::{ContentName, ContentStore};
+use crate::files::blob_store::{ContentName, ContentStore};
 use crate::files::model::File;
 
 /// Images without a smaller copy whose reason is remembered, so that they are not decoded again.

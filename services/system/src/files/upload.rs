@@ -12,9 +12,9 @@ use serde_json::json;
 use strum::VariantNames;
 use utoipa::ToSchema;
 
-use super::text::{accept, base_name, length, organisation_id};
+use super::form::text::{accept, base_name, length, organisation_id};
 use crate::Settings;
-use crate::files::content::{ContentStore, Staged};
+use crate::files::blob_store::{ContentStore, Staged};
 use crate::files::kind::{Bucket, FileType};
 use crate::files::model::{File, MAX_ORGANISATIONS, Organisations, Upload};
 use crate::files::responses::Binary;

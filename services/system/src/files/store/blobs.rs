@@ -7,7 +7,7 @@ use common::Error;
 use database::{AnyConnection, Id, Timestamp};
 use diesel::prelude::*;
 
-use crate::files::content::ContentName;
+use crate::files::blob_store::ContentName;
 use crate::schema::{contents, files};
 
 /// The most retired contents that are removed at once.
@@ -93,7 +93,7 @@ pub(in crate::files) fn retire_unused(c: &mut AnyConnection, hash: &str) -> Resu
 
 /// Deletes the rows of retired contents, and returns their names. A content that a file got in a transaction that ran
 /// at the same time as the one that retired it is in use again.
-pub(super) fn delete_retired(c: &mut AnyConnection) -> Result<Vec<ContentName>, Error> {
+pub(in crate::files) fn delete_retired(c: &mut AnyConnection) -> Result<Vec<ContentName>, Error> {
     let retired = contents::table.filter(contents::retired_at.is_not_null()).limit(MAX_RETIRED);
     let retired: Vec<(String, String)> = retired.select((contents::hash, contents::name)).load(c)?;
     let mut deleted = Vec::new();

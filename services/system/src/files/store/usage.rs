@@ -7,8 +7,8 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
-use super::Owner;
 use crate::files::model::tenant;
+use crate::files::usage::Owner;
 use crate::schema::{files, storage_usage as usage};
 
 /// How long a count is used. Then the files are counted again, to include those of a replica of the previous release.

@@ -8,12 +8,12 @@ use common::Error;
 use database::Database;
 use images::{Edit, MetadataFormat, find_metadata};
 
-use super::content::{ContentName, ContentStore, Staged};
-use super::contents::store::find_usable_names;
+use super::blob_store::{ContentName, ContentStore, Staged};
 use super::core_permits::CorePermits;
-use super::form::UploadedPart;
 use super::model::{File, Upload};
+use super::store::blobs::find_usable_names;
 use super::stripped_files::{StrippedFile, StrippedFiles};
+use super::upload::UploadedPart;
 
 /// How long a request waits until an image can be searched.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
