@@ -7,7 +7,6 @@ mod config;
 mod countries;
 mod examples;
 mod files;
-mod personal_data;
 mod places;
 mod redis_url;
 mod schema;
@@ -28,7 +27,7 @@ pub use cache::Cache;
 use cache::SecretReloader;
 pub use config::{AddressProvider, Settings, WordsProvider};
 use countries::Countries;
-use files::blob_store::ContentStore;
+use files::blob_store::BlobStore;
 use files::images::ImageCopies;
 use files::limits::LargeResponses;
 use files::privacy::MetadataStripper;
@@ -50,7 +49,7 @@ pub struct System {
     db: Database,
     /// Base of the URLs in responses, without a slash at the end.
     public_url: String,
-    store: ContentStore,
+    blob_store: BlobStore,
     image_copies: ImageCopies,
     stripper: MetadataStripper,
     large_responses: LargeResponses,
@@ -86,7 +85,7 @@ impl Service for System {
     }
 
     fn record_kinds() -> Vec<RecordKind> {
-        personal_data::record_kinds()
+        files::record_kinds()
     }
 
     fn routes(v1: &mut ServiceConfig) {
@@ -117,7 +116,7 @@ impl Service for System {
         countries::check(settings, checks).await;
         Places::check(settings, &Arc::new(SecretReloader::new(verifier)), checks).await;
         Scanner::check_config(settings, checks).await;
-        ContentStore::check(settings, checks).await;
+        BlobStore::check(settings, checks).await;
         Ok(())
     }
 
@@ -128,13 +127,13 @@ impl Service for System {
         let enabled = countries::read_enabled(settings)?;
         files::search::fill_name_keys_at_start(&context.db).await?;
         files::links::create_first_key(&context.db).await?;
-        let store = ContentStore::open(settings).await?;
+        let blob_store = BlobStore::open(settings).await?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
-            image_copies: ImageCopies::new(store.clone()),
-            stripper: MetadataStripper::new(store.clone()),
-            store,
+            image_copies: ImageCopies::new(blob_store.clone()),
+            stripper: MetadataStripper::new(blob_store.clone()),
+            blob_store,
             large_responses: LargeResponses::default(),
             resolve_limits: TenantLimits::new(files::MAX_TENANT_RESOLVES),
             publish_limits: TenantLimits::new(1),
@@ -148,7 +147,7 @@ impl Service for System {
     }
 
     async fn create_demo_data(&self) -> anyhow::Result<()> {
-        Ok(files::create_demo_data(&self.db, &self.store, self.settings.sweep_grace()).await?)
+        Ok(files::create_demo_data(&self.db, &self.blob_store, self.settings.sweep_grace()).await?)
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
@@ -159,7 +158,7 @@ impl Service for System {
             }
         };
         let (store, cache, scanner) =
-            tokio::join!(self.store.is_reachable(), self.cache.is_reachable(), scanner);
+            tokio::join!(self.blob_store.is_reachable(), self.cache.is_reachable(), scanner);
         [("store", store), ("cache", cache)].into_iter().chain(scanner).chain(self.places.health()).collect()
     }
 
@@ -168,7 +167,7 @@ impl Service for System {
             system.secrets.watch(&system.cache),
             system.cache.update_metrics_periodically(),
             files::search::run_name_key_backfill(&system.db),
-            sweep::run_periodically(&system.db, &system.store, system.settings.sweep_grace()),
+            sweep::run_periodically(&system.db, &system.blob_store, system.settings.sweep_grace()),
         );
     }
 }

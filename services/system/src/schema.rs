@@ -34,13 +34,14 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Contents that files use. The sweep removes other contents from the content store.
-    contents (hash) {
+    /// Blobs that files use. The sweep removes others from the blob store.
+    #[sql_name = "contents"]
+    blobs (hash) {
         /// SHA-256 of the content, 64 hexadecimal digits.
         hash -> Text,
-        /// Name of the content in the content store.
+        /// Name of the blob in the blob store.
         name -> Text,
-        /// When the last file with this content got another one. Such content is about to be removed.
+        /// When the last file with this content got another one. The blob is about to be removed.
         retired_at -> Nullable<database::TimestampSql>,
     }
 }
@@ -70,4 +71,4 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(files, contents);
+diesel::allow_tables_to_appear_in_same_query!(files, blobs);

@@ -5,13 +5,9 @@ use std::time::Duration;
 use common::Error;
 use database::{Database, Id, Timestamp};
 
-use super::blob_store::ContentStore;
-use super::kind::{Bucket, FileType};
-use super::model::{File, Organisations, Upload};
-use super::store;
-use super::store::blobs as rows;
-use super::stored_contents::StoredContents;
-use super::upload::UploadedPart;
+use super::blob_store::{BlobStore, StoredBlobs};
+use super::model::{Bucket, File, FileType, Organisations, Upload};
+use super::store::{self, blobs};
 use crate::examples::{FILE, FILE_TO_ARCHIVE};
 
 const FILES: [(&str, FileType, &str, &str); 2] = [
@@ -27,10 +23,10 @@ const FILES: [(&str, FileType, &str, &str); 2] = [
 /// Creates the files that do not exist yet. `grace` is the grace period of the sweep.
 ///
 /// # Errors
-/// 503 if the content store or the database is unavailable.
+/// 503 if the blob store or the database is unavailable.
 pub(crate) async fn create_demo_data(
     db: &Database,
-    content_store: &ContentStore,
+    blob_store: &BlobStore,
     grace: Duration,
 ) -> Result<(), Error> {
     for (id, kind, name, text) in FILES {
@@ -39,7 +35,7 @@ pub(crate) async fn create_demo_data(
         if db.read(move |c| store::exists(c, id)).await? {
             continue;
         }
-        let mut staging = content_store.stage();
+        let mut staging = blob_store.stage();
         staging.push(text.as_bytes()).await?;
         let content = staging.finish().await?;
         let (hash, size) = (content.hash.clone(), i64::try_from(text.len()).unwrap_or(i64::MAX));
@@ -58,11 +54,10 @@ pub(crate) async fn create_demo_data(
             created_at: Timestamp::now(),
             archived_at: None,
         };
-        let in_use = db.read(move |c| rows::find_usable_names(c, std::slice::from_ref(&hash))).await?;
-        let part = UploadedPart { name: None, declared: None, content };
-        let contents = StoredContents::store(content_store, vec![part], in_use, grace).await?;
+        let in_use = db.read(move |c| blobs::find_usable_names(c, std::slice::from_ref(&hash))).await?;
+        let stored = StoredBlobs::store(blob_store, vec![content], in_use, grace).await?;
         let upload = Upload { first, additional: Vec::new() };
-        db.write(move |c| store::create(c, &upload, &contents, i64::MAX)).await?;
+        db.write(move |c| store::create(c, &upload, &stored, i64::MAX)).await?;
     }
     Ok(())
 }

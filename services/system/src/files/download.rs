@@ -14,14 +14,14 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, HttpResponseBuilder};
 use common::Error;
 use database::Timestamp;
 
-use crate::files::blob_store::{ContentName, ContentStore};
-use crate::files::images::{CopyContent, FoundCopy, ImageCopy, file_name};
-use crate::files::model::File;
-use crate::files::sniff;
+use super::blob_store::{BlobName, BlobStore};
+use super::images::{ByteSource, FoundCopy, ImageCopy, file_name};
+use super::model::File;
+use super::sniff;
 
 /// How long a client may use a download without asking again.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::files) enum CachePolicy {
+pub(super) enum CachePolicy {
     /// Not at all: the caller's rights may change.
     Revalidate,
     /// For these seconds.
@@ -29,8 +29,8 @@ pub(in crate::files) enum CachePolicy {
 }
 
 /// The bytes of a file, or of a smaller copy of its image.
-pub(in crate::files) struct Representation {
-    content: CopyContent,
+pub(super) struct Representation {
+    bytes: ByteSource,
     media_type: String,
     /// The file name for the client.
     name: String,
@@ -40,10 +40,10 @@ pub(in crate::files) struct Representation {
 }
 
 impl Representation {
-    /// Returns the bytes of a file. `name` is the name of its content in the store.
-    pub(in crate::files) fn original(file: &File, name: ContentName) -> Self {
+    /// Returns the bytes of a file. `name` is the name of its blob.
+    pub(super) fn original(file: &File, name: BlobName) -> Self {
         Self {
-            content: CopyContent::Stored(name, file.size.cast_unsigned()),
+            bytes: ByteSource::Stored(name, file.size.cast_unsigned()),
             media_type: file.content_type.clone(),
             name: file.name.clone(),
             etag: file.hash.clone(),
@@ -53,14 +53,14 @@ impl Representation {
 
     /// Returns the same bytes, in place of which other clients may get a smaller copy.
     #[must_use]
-    pub(in crate::files) fn varying(self) -> Self {
+    pub(super) fn varying(self) -> Self {
         Self { varies: true, ..self }
     }
 
     /// Returns the bytes of a smaller copy.
-    pub(in crate::files) fn copy(file: &File, copy: &ImageCopy, found: FoundCopy) -> Self {
+    pub(super) fn copy(file: &File, copy: &ImageCopy, found: FoundCopy) -> Self {
         Self {
-            content: found.content,
+            bytes: found.bytes,
             media_type: found.media_type.to_owned(),
             name: file_name(&file.name, found.media_type),
             etag: format!("{}-{}", file.hash, copy.tag()),
@@ -78,15 +78,15 @@ struct Validators {
 /// Returns the content, the requested range of it, or 304. `modified` is when the file was uploaded.
 ///
 /// # Errors
-/// 416 for a range outside the content, and the errors of [`ContentStore::read`].
-pub(in crate::files) async fn content_response(
+/// 416 for a range outside the content, and the errors of [`BlobStore::read`].
+pub(super) async fn respond(
     request: &HttpRequest,
-    store: &ContentStore,
+    blob_store: &BlobStore,
     representation: Representation,
     modified: Timestamp,
     cache: CachePolicy,
 ) -> Result<HttpResponse, Error> {
-    let Representation { content, media_type, name, etag, varies } = representation;
+    let Representation { bytes, media_type, name, etag, varies } = representation;
     let seconds = u64::try_from(modified.millis() / 1000).unwrap_or_default();
     let validators = Validators {
         etag: EntityTag::new_strong(etag),
@@ -95,15 +95,15 @@ pub(in crate::files) async fn content_response(
     if validators.is_not_modified(request) {
         return Ok(builder(StatusCode::NOT_MODIFIED, validators, cache, varies).finish());
     }
-    let size = match &content {
-        CopyContent::Stored(_, size) => *size,
-        CopyContent::Made(bytes) => bytes.len() as u64,
+    let size = match &bytes {
+        ByteSource::Stored(_, size) => *size,
+        ByteSource::Made(bytes) => bytes.len() as u64,
     };
     let requested = validators.requested_range(request, size)?;
     let range = requested.clone().unwrap_or(0..size);
-    let body = match content {
-        CopyContent::Stored(name, _) => store.read(&name, range).await?,
-        CopyContent::Made(bytes) => {
+    let body = match bytes {
+        ByteSource::Stored(name, _) => blob_store.read(&name, range).await?,
+        ByteSource::Made(bytes) => {
             let index = |at: u64| usize::try_from(at).unwrap_or(bytes.len());
             BoxBody::new(bytes.slice(index(range.start)..index(range.end)))
         }

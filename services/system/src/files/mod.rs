@@ -1,24 +1,25 @@
 //! Files that users upload for an organisation, and the organisations that may read them. A file never changes.
 //! Deleting a file archives it, because loads and listings keep referring to it.
 //!
-//! The [content store](blob_store) has the content of a file; a database row has everything else. The row is written
-//! last, so that every row has its complete content. The [sweep] removes content without a row.
+//! A file is a row. Its content is the bytes that were uploaded, identified by their hash. They are kept as a blob in
+//! the [blob store](blob_store), a folder or a bucket; another row names the blob that is in use for each hash. Rows
+//! are written last, so that every file has its complete content. The [sweep] removes blobs without a row.
+//!
+//! | | Way |
+//! |---|---|
+//! | upload | [`handlers`], [`upload`] (form), [`blob_store`], [`scan`], [`privacy`], [`blob_store`], [`store`] |
+//! | download | [`handlers`], [`store`], [`images`] for a smaller one, [`download`] (the response), [`blob_store`] |
+//! | sharing | [`handlers`], [`resolve`], [`privacy`] if images become public, [`store`], which applies [`sharing`] |
 
 pub(crate) mod blob_store;
-pub(crate) mod contents;
-mod core_permits;
 mod demo;
 mod download;
-mod form;
 mod handlers;
-mod ids;
 pub(crate) mod images;
-mod kind;
 pub(crate) mod limits;
 pub(crate) mod links;
 mod model;
 pub(crate) mod privacy;
-mod publish;
 mod resolve;
 mod responses;
 pub(crate) mod scan;
@@ -26,13 +27,9 @@ pub(crate) mod search;
 mod sharing;
 mod sniff;
 mod store;
-mod stored_contents;
-mod stripped_files;
 pub(crate) mod sweep;
 mod upload;
-mod usage;
 
 pub(crate) use demo::create_demo_data;
 pub(crate) use handlers::{MAX_TENANT_RESOLVES, routes};
-pub(crate) use model::File;
-pub(crate) use store::usage::forget as forget_usage;
+pub(crate) use store::record_kinds;

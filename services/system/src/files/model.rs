@@ -1,4 +1,7 @@
-//! A file, and the callers who may read, share and archive it.
+//! A file, its owner, and the callers who may read, share and archive it. Requests, responses and the database use the
+//! same words for its classifications.
+
+use std::ops::Deref;
 
 use common::Caller;
 use common::wire::TextForm;
@@ -6,13 +9,96 @@ use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
 use images::MetadataFormat;
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, ParseError, VariantNames};
+use utoipa::ToSchema;
 
-use super::kind::{Bucket, FileType};
+use crate::Settings;
 
 /// The maximum number of organisations that a file is shared with. `*` counts as one.
 pub(crate) const MAX_ORGANISATIONS: usize = 200;
 /// The entry that means every organisation.
 const EVERYBODY: &str = "*";
+
+/// The bucket of a file. `images` takes images only.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Display,
+    EnumString,
+    VariantNames,
+    Serialize,
+    Deserialize,
+    ToSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum Bucket {
+    /// JPEG, PNG, GIF, WebP, AVIF or HEIC.
+    Images,
+    /// Any content.
+    #[default]
+    Files,
+}
+
+/// What a file is used for.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Display,
+    EnumString,
+    VariantNames,
+    Serialize,
+    Deserialize,
+    ToSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub(crate) enum FileType {
+    Sample,
+    Avatar,
+    Weighbridge,
+    Contract,
+    Image,
+    Logo,
+    #[default]
+    Misc,
+    Vehicle,
+    TermsConditions,
+    TradeContract,
+}
+
+impl FileType {
+    /// Returns true if every caller may read files of this type (`docs/api/authentication.md`, "Permissions").
+    pub(crate) fn is_open(self) -> bool {
+        !matches!(self, Self::Weighbridge | Self::Contract | Self::TradeContract | Self::Misc)
+    }
+}
+
+/// Parses a database column.
+impl TryFrom<String> for Bucket {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
+
+/// Parses a database column.
+impl TryFrom<String> for FileType {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
 
 /// The organisations that a file is shared with, without duplicates. `*` means everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -187,9 +273,73 @@ impl Upload {
     }
 }
 
+/// The owner of files: an organisation, or a user whose files have none.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    pub(crate) organisation_id: Option<String>,
+    pub(crate) user_id: String,
+}
+
+impl Owner {
+    /// Returns the owner of the files that a caller uploads without naming another one.
+    pub(crate) fn of_caller(caller: &Caller) -> Self {
+        let organisation_id = caller.organisation.as_ref().map(|organisation| organisation.id.clone());
+        Self { organisation_id, user_id: caller.user_id.clone() }
+    }
+
+    /// Returns the owner of a file.
+    pub(crate) fn of(file: &File) -> Self {
+        Self { organisation_id: file.organisation_id.clone(), user_id: file.user_id.clone() }
+    }
+
+    /// Returns the most bytes of the owner's files.
+    pub(crate) fn max_bytes(&self, settings: &Settings) -> i64 {
+        let bytes = match self.organisation_id {
+            Some(_) => settings.max_bytes_per_organisation,
+            None => settings.max_bytes_per_user,
+        };
+        i64::try_from(bytes).unwrap_or(i64::MAX)
+    }
+}
+
+/// Returns the ids among texts without duplicates, in their order.
+pub(crate) fn distinct_ids(texts: &[impl Deref<Target = str>]) -> Vec<Id> {
+    let mut ids = Vec::with_capacity(texts.len());
+    for id in texts.iter().filter_map(|id| Id::parse(id)) {
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    ids
+}
+
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+    use std::str::FromStr;
+
     use super::*;
+
+    /// The database stores the word of strum, and JSON has the word of serde.
+    fn assert_words_round_trip<T>()
+    where
+        T: Serialize + ToString + FromStr<Err: Debug> + PartialEq + Debug + VariantNames,
+    {
+        for word in T::VARIANTS {
+            let value: T = word.parse().unwrap();
+            assert_eq!(value.to_string(), *word);
+            assert_eq!(serde_json::to_value(&value).unwrap(), *word);
+        }
+    }
+
+    #[test]
+    fn words_round_trip() {
+        assert_words_round_trip::<Bucket>();
+        assert_words_round_trip::<FileType>();
+        assert_eq!(FileType::TermsConditions.to_string(), "terms-conditions");
+        assert_eq!(Bucket::try_from("images".to_owned()), Ok(Bucket::Images));
+        assert!(Bucket::try_from("Images".to_owned()).is_err());
+    }
 
     #[test]
     fn add_ignores_duplicates() {
@@ -205,5 +355,12 @@ mod tests {
         assert!(organisations.remove(&["b".into(), "c".into(), "a".into()]));
         assert_eq!(organisations.0, ["*"]);
         assert!(!organisations.remove(&["b".into()]));
+    }
+
+    #[test]
+    fn each_id_is_returned_once() {
+        let [a, b] = [Id::new(), Id::new()];
+        let texts = [b.to_string(), "7".into(), a.to_string(), b.to_string().to_uppercase(), String::new()];
+        assert_eq!(distinct_ids(&texts), [b, a]);
     }
 }

@@ -8,12 +8,11 @@ use common::Error;
 use database::Database;
 use images::{Edit, MetadataFormat, find_metadata};
 
-use super::blob_store::{ContentName, ContentStore, Staged};
-use super::core_permits::CorePermits;
+use super::blob_store::{BlobName, BlobStore, Staged};
+use super::limits::CorePermits;
 use super::model::{File, Upload};
+use super::sharing::{StrippedFile, StrippedFiles};
 use super::store::blobs::find_usable_names;
-use super::stripped_files::{StrippedFile, StrippedFiles};
-use super::upload::UploadedPart;
 
 /// How long a request waits until an image can be searched.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -23,17 +22,17 @@ const BUSY: &str = "Too many images are being searched for personal metadata: tr
 /// Removes metadata from images. Clones share the limits on how many are searched at once.
 #[derive(Clone)]
 pub(crate) struct MetadataStripper {
-    store: ContentStore,
+    blob_store: BlobStore,
     cores: Arc<CorePermits>,
 }
 
 impl MetadataStripper {
-    /// Creates the stripper of the contents in a store.
-    pub(crate) fn new(store: ContentStore) -> Self {
-        Self { store, cores: Arc::default() }
+    /// Creates the stripper for the blobs in a store.
+    pub(crate) fn new(blob_store: BlobStore) -> Self {
+        Self { blob_store, cores: Arc::default() }
     }
 
-    /// Removes the metadata of the parts of an upload whose files every caller may download. Content without metadata
+    /// Removes the metadata of those contents of an upload that every caller may download. Content without metadata
     /// keeps its bytes. `tenant` is that of the caller.
     ///
     /// # Errors
@@ -42,17 +41,16 @@ impl MetadataStripper {
         &self,
         tenant: &str,
         upload: &mut Upload,
-        parts: &mut [UploadedPart],
+        contents: &mut [Staged],
     ) -> Result<(), Error> {
-        for (file, part) in upload.files_mut().zip(parts) {
+        for (file, content) in upload.files_mut().zip(contents) {
             if !file.is_public() {
                 continue;
             }
-            let content = part.content.file();
-            if let Some(stripped) = self.strip(tenant, content, part.content.size, file).await? {
+            if let Some(stripped) = self.strip(tenant, content.file(), content.size, file).await? {
                 file.hash.clone_from(&stripped.hash);
                 file.size = stripped.size.cast_signed();
-                part.content = stripped;
+                *content = stripped;
             }
         }
         Ok(())
@@ -62,19 +60,19 @@ impl MetadataStripper {
     /// grace period of the sweep.
     ///
     /// # Errors
-    /// 500 if a content is missing; 503 if the database, the content store or the disk is unavailable, or too many
+    /// 500 if a blob is missing; 503 if the database, the blob store or the disk is unavailable, or too many
     /// images are being searched.
     pub(super) async fn strip_stored(
         &self,
         db: &Database,
         tenant: &str,
-        files: Vec<(File, ContentName)>,
+        files: Vec<(File, BlobName)>,
         grace: Duration,
     ) -> Result<StrippedFiles, Error> {
         let mut stripped = StrippedFiles::new(grace);
         for (file, name) in files {
             if let Err(error) = self.add(db, tenant, file, &name, &mut stripped).await {
-                stripped.contents.discard(&self.store).await;
+                stripped.blobs.discard(&self.blob_store).await;
                 return Err(error);
             }
         }
@@ -86,16 +84,16 @@ impl MetadataStripper {
         db: &Database,
         tenant: &str,
         file: File,
-        name: &ContentName,
+        name: &BlobName,
         stripped: &mut StrippedFiles,
     ) -> Result<(), Error> {
         let size = file.size.cast_unsigned();
-        let content = Arc::new(self.store.open_content(name, size).await?);
+        let content = Arc::new(self.blob_store.open_blob(name, size).await?);
         if let Some(content) = self.strip(tenant, content, size, &file).await? {
             let (hash, size) = (content.hash.clone(), content.size.cast_signed());
             let hashes = [hash.clone()];
             let mut names = db.read(move |c| find_usable_names(c, &hashes)).await?;
-            stripped.contents.add(&self.store, content, names.remove(&hash)).await?;
+            stripped.blobs.add(&self.blob_store, content, names.remove(&hash)).await?;
             stripped.files.push(StrippedFile { id: file.id, from: file.hash, hash, size });
         }
         stripped.examined.push(file.id);
@@ -116,7 +114,7 @@ impl MetadataStripper {
         if edits.is_empty() {
             return Ok(None);
         }
-        let mut staging = self.store.stage();
+        let mut staging = self.blob_store.stage();
         staging.push_edited(&content, size, edits).await?;
         staging.finish().await.map(Some)
     }

@@ -1,19 +1,148 @@
-//! Resolving files, and sharing them, in one database call.
+//! Resolving files, and sharing them, in one database call (`docs/api/files.md`, "Resolve and share"): the request, the
+//! call, what precedes it if images become public that were not searched for personal metadata yet, and the response.
 
+use std::borrow::Cow;
+use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
-use common::Error;
+use common::validation::{Code, ValidationErrors};
+use common::wire::{ExternalId, QueryText, Reference, StoredId};
+use common::{Error, JsonResponse, TenantLimits};
 use database::{AnyConnection, Database, Id};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::OwnedSemaphorePermit;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
+use utoipa::{PartialSchema, ToSchema};
 
-use super::blob_store::ContentName;
-use super::form::ResolveFiles;
-use super::limits::{LargeResponses, LimitedResponse, Permit};
-use super::model::File;
-use super::responses::{FileView, resolved};
-use super::sharing::{ShareFailure, Sharing};
+use super::blob_store::{BlobName, BlobStore};
+use super::limits::{LargeResponses, LimitedResponse, ResponsePermit};
+use super::model::{File, distinct_ids};
+use super::privacy::MetadataStripper;
+use super::responses::FileView;
+use super::sharing::{ShareFailure, Sharing, StrippedFiles};
 use super::store;
-use super::stripped_files::StrippedFiles;
+use super::sweep::{remove_retired, remove_unused};
+use crate::examples;
+
+/// How long each run waits for other calls of its tenant. The client may be gone.
+const RUN_TIMEOUT: Duration = Duration::from_secs(10);
+
+const RUNS_BUSY: &str = "Too many of your resolve calls are running: try again, one at a time.";
+const CHANGED: &str = "The files were changed by another call: try again.";
+
+/// The files to resolve, and the change of their sharing.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({ "ids": [examples::FILE], "shareWith": ["hereford-haulage"] }))]
+pub(super) struct ResolveFiles {
+    /// Ids of files. Texts that are not UUIDs are ignored.
+    #[schema(required = true, min_items = 1, max_items = 50)]
+    ids: Vec<QueryText>,
+    /// Shares the caller's own files among these with these organisations (up to 50 in a call). A file is shared with
+    /// at most 200 organisations; if one of these files would exceed that, nothing is shared.
+    share_with: Option<ShareWith>,
+    /// Ends the sharing of the caller's own files among these with these organisations (up to 50 in a call). `*` ends
+    /// sharing with everybody; organisations that are listed by id keep their access. An id is compared as it is
+    /// written, then normalized, so that ids that were stored before ids were normalized can be removed.
+    unshare_with: Option<UnshareWith>,
+    /// Identifies the sharing for retries: of calls with the same `shareId` only the first shares (for 24 hours). So a
+    /// late retry does not share again with organisations that were unshared since.
+    share_id: Option<Reference>,
+    /// `true`: changes nothing unless all ids are found.
+    all_or_nothing: bool,
+    /// `true`: leaves `organisations` empty, which keeps the response small.
+    brief: bool,
+}
+
+/// An array of organisation ids, in which `*` means everybody, or `*` alone.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum OrganisationIds<T> {
+    Listed(Vec<T>),
+    /// Valid only if the text is `*`.
+    Everybody(String),
+}
+
+type ShareWith = OrganisationIds<ExternalId>;
+type UnshareWith = OrganisationIds<StoredId>;
+
+impl<T: Deref<Target = str>> OrganisationIds<T> {
+    fn ids(this: Option<&Self>) -> Vec<String> {
+        match this {
+            Some(Self::Listed(ids)) => ids.iter().map(|id| id.to_string()).collect(),
+            Some(Self::Everybody(star)) => vec![star.clone()],
+            None => Vec::new(),
+        }
+    }
+
+    fn is_invalid(&self) -> bool {
+        matches!(self, Self::Everybody(star) if star != "*")
+    }
+}
+
+impl<T: PartialSchema> PartialSchema for OrganisationIds<T> {
+    fn schema() -> RefOr<Schema> {
+        let types = SchemaType::from_iter([Type::Array, Type::String]);
+        let description = "Up to 50 ids of organisations, in which `*` means everybody; or `*` alone.";
+        let ids = ArrayBuilder::new().schema_type(types).items(T::schema()).max_items(Some(50));
+        ids.description(Some(description)).into()
+    }
+}
+
+impl ToSchema for ShareWith {
+    fn name() -> Cow<'static, str> {
+        "ShareWith".into()
+    }
+}
+
+impl ToSchema for UnshareWith {
+    fn name() -> Cow<'static, str> {
+        "UnshareWith".into()
+    }
+}
+
+impl ResolveFiles {
+    /// Checks the rules that the JSON schema cannot express.
+    pub(super) fn rules(&self, errors: &mut ValidationErrors) {
+        let invalid = [
+            ("shareWith", self.share_with.as_ref().is_some_and(OrganisationIds::is_invalid)),
+            ("unshareWith", self.unshare_with.as_ref().is_some_and(OrganisationIds::is_invalid)),
+        ];
+        for (path, is_invalid) in invalid {
+            if is_invalid {
+                let allowed = json!({ "allowed": ["*"] });
+                errors.push_with(path, Code::Enum, "must be an array of organisation ids, or *", allowed);
+            }
+        }
+        let shared = OrganisationIds::ids(self.share_with.as_ref());
+        if OrganisationIds::ids(self.unshare_with.as_ref()).iter().any(|id| shared.contains(id)) {
+            let message = "must not contain an organisation that is also in shareWith";
+            errors.push("unshareWith", Code::Inconsistent, message);
+        }
+    }
+
+    /// Returns true if the response leaves `organisations` empty.
+    pub(super) fn is_brief(&self) -> bool {
+        self.brief
+    }
+
+    /// Returns the valid ids without duplicates, and the change of their sharing.
+    pub(super) fn into_parts(self) -> (Vec<Id>, Sharing) {
+        let ids = distinct_ids(&self.ids);
+        let any_invalid = self.ids.iter().any(|id| Id::parse(id).is_none());
+        let share_id = self.share_id.map(|id| id.0);
+        let mut sharing = Sharing { share_id, all_or_nothing: self.all_or_nothing, ..Sharing::default() };
+        // A text that is not a UUID counts as an id that is not found.
+        if !(self.all_or_nothing && any_invalid) {
+            sharing.share = OrganisationIds::ids(self.share_with.as_ref());
+            sharing.unshare = OrganisationIds::ids(self.unshare_with.as_ref());
+        }
+        (ids, sharing)
+    }
+}
 
 /// A call to resolve files.
 pub(super) struct ResolveJob {
@@ -27,8 +156,8 @@ pub(super) enum Resolution {
     /// The response.
     Done(LimitedResponse),
     /// Nothing was changed, because these images would become public, and were not searched for personal metadata yet.
-    /// With the names of their contents.
-    Unstripped(Vec<(File, ContentName)>),
+    /// With the names of their blobs.
+    Unstripped(Vec<(File, BlobName)>),
 }
 
 /// One run of a job. Owns everything, because the database continues to work for a client that has disconnected.
@@ -78,7 +207,7 @@ impl Run {
         self: Arc<Self>,
         db: &Database,
         large: &LargeResponses,
-        permit: Option<Permit>,
+        permit: Option<ResponsePermit>,
     ) -> Result<Resolution, Error> {
         let (large, only_reads) = (large.clone(), self.job.sharing.is_empty());
         let work = move |c: &mut AnyConnection| -> Result<_, ShareFailure> {
@@ -100,6 +229,91 @@ impl Run {
             Ok(response) => Ok(Resolution::Done(response)),
             Err(ShareFailure::Unstripped(files)) => Ok(Resolution::Unstripped(files)),
             Err(ShareFailure::Error(error)) => Err(error),
+        }
+    }
+}
+
+/// Builds the response: the files, as the caller sees them, and the header `X-Missing-Ids`. A large response needs a
+/// permit: `held`, or else a free one.
+///
+/// A response has at most 50 files with 200 ids of organisations each. An id has at most 200 characters, which take at
+/// most 800 bytes (4 of UTF-8 each, or 2 of a JSON escape), and 3 bytes for quotes and comma: 8.03 MB in all. The other
+/// members add less than 10 KB a file.
+///
+/// # Errors
+/// 503 if the response is large and no permit is free.
+fn resolved(
+    ids: &[Id],
+    files: Vec<File>,
+    view: &FileView,
+    large: &LargeResponses,
+    held: Option<&ResponsePermit>,
+) -> Result<LimitedResponse, Error> {
+    let missing = ids.iter().filter(|id| !files.iter().any(|file| file.id == **id));
+    let missing: Vec<_> = missing.map(ToString::to_string).collect();
+    let (infos, permit) = view.infos(files, large, held)?;
+    let mut response = JsonResponse::json(&infos)?;
+    if !missing.is_empty() {
+        response = response.header("X-Missing-Ids", missing.join(","));
+    }
+    Ok(LimitedResponse { response, permit })
+}
+
+/// What publishing needs.
+pub(super) struct Publisher<'a> {
+    pub(super) db: &'a Database,
+    pub(super) blob_store: &'a BlobStore,
+    pub(super) stripper: &'a MetadataStripper,
+    pub(super) large_responses: &'a LargeResponses,
+    /// The limits of concurrent runs of each tenant.
+    pub(super) resolve_limits: &'a TenantLimits,
+    /// The grace period of the sweep.
+    pub(super) grace: Duration,
+}
+
+impl Publisher<'_> {
+    /// Runs a job. If it would make images public that were not searched, stores contents without metadata for those
+    /// that need them, and runs it again. Of several calls of a tenant one may run at a time: a retry then finds the
+    /// files public, and has nothing to store.
+    ///
+    /// # Errors
+    /// As [`ResolveJob::run`]; 503 if the contents cannot be stored. Blobs that no file gets are removed.
+    pub(super) async fn publish(&self, job: Arc<ResolveJob>) -> Result<LimitedResponse, Error> {
+        let none = Arc::new(StrippedFiles::new(self.grace));
+        let unstripped = match self.run(job.clone(), none).await? {
+            Resolution::Done(response) => return Ok(response),
+            Resolution::Unstripped(files) => files,
+        };
+        let stripped = self.stripper.strip_stored(self.db, &job.tenant(), unstripped, self.grace).await?;
+        let stripped = Arc::new(stripped);
+        let result = match self.run(job, stripped.clone()).await {
+            Ok(Resolution::Done(response)) => Ok(response),
+            Ok(Resolution::Unstripped(_)) => Err(Error::Busy(CHANGED)),
+            Err(error) => Err(error),
+        };
+        // After a commit whose outcome is unknown, the sweep removes what is left.
+        if !matches!(result, Err(Error::CommitUnknown(_))) && !stripped.files.is_empty() {
+            self.clean_up(&stripped, result.is_ok()).await;
+        }
+        result
+    }
+
+    async fn run(&self, job: Arc<ResolveJob>, stripped: Arc<StrippedFiles>) -> Result<Resolution, Error> {
+        let permit = self.resolve_limits.acquire(&job.tenant(), RUN_TIMEOUT).await;
+        let permit = permit.ok_or(Error::TenantBusy(RUNS_BUSY))?;
+        job.run(self.db, self.large_responses, permit, Some(stripped)).await
+    }
+
+    /// Removes the new blobs that no file got, and the old ones that no file has any more.
+    async fn clean_up(&self, stripped: &StrippedFiles, is_done: bool) {
+        let clean_up = async {
+            remove_unused(self.db, self.blob_store, stripped.blobs.new.clone()).await?;
+            if is_done { remove_retired(self.db, self.blob_store).await } else { Ok(()) }
+        };
+        if let Err(error) = clean_up.await {
+            // The sweep removes them later.
+            let error = format!("{:#}", anyhow::Error::from(error));
+            tracing::warn!(error, "contents that no file has could not be removed");
         }
     }
 }

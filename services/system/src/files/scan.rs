@@ -18,7 +18,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 use url::Url;
 
-use super::upload::UploadedPart;
+use super::blob_store::Staged;
 use crate::Settings;
 use crate::config::setting;
 
@@ -56,15 +56,15 @@ impl fmt::Display for Address {
 trait Socket: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Socket for T {}
 
-/// Refuses an upload with infected parts and reports each of them. Without a scanner accepts every upload.
+/// Refuses an upload with infected contents and reports each of them. Without a scanner accepts every upload.
 ///
 /// # Errors
 /// 400 `infected`; 503 if the scanner returns no verdict.
-pub(super) async fn refuse_infected(scanner: Option<&Scanner>, parts: &[UploadedPart]) -> Result<(), Error> {
+pub(super) async fn refuse_infected(scanner: Option<&Scanner>, contents: &[Staged]) -> Result<(), Error> {
     let Some(scanner) = scanner else { return Ok(()) };
     let mut errors = ValidationErrors::default();
-    for (i, part) in parts.iter().enumerate() {
-        let verdict = scanner.scan(part.content.chunks()).await;
+    for (i, content) in contents.iter().enumerate() {
+        let verdict = scanner.scan(content.chunks()).await;
         if let Some(signature) = verdict.map_err(|e| Error::Unavailable(e, SCANNER))? {
             let message = format!("is infected: {signature}");
             errors.push_with("file", Code::Infected, message, json!({ "index": i, "signature": signature }));

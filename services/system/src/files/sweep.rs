@@ -1,6 +1,6 @@
-//! Removes orphans from the content store: contents that no file has. A crash, or an unavailable database, leaves an
-//! orphan between storing the content and creating its row. [`content`](super::blob_store) explains why this removes no
-//! content in use.
+//! Removes orphans from the blob store: blobs that no file has. A crash, or an unavailable database, leaves an orphan
+//! between storing the blob and creating its row. [`blob_store`](super::blob_store) explains why this removes no blob
+//! that is in use. Also removes blobs that files had before ([`remove_retired`]).
 
 use std::collections::HashSet;
 use std::iter;
@@ -11,17 +11,17 @@ use common::Error;
 use database::Database;
 use futures_util::TryStreamExt;
 
-use super::blob_store::{ContentEntry, ContentName, ContentStore};
-use super::contents::remove_retired;
-use super::store::blobs as rows;
+use super::blob_store::{BlobEntry, BlobName, BlobStore};
+use super::images::ImageCopy;
+use super::store::blobs;
 use crate::Settings;
 
 /// The name of the command.
 pub(crate) const COMMAND: &str = "sweep-files";
 const DRY_RUN: &str = "dry-run";
-/// Contents between two lines of progress of the command.
+/// Blobs between two lines of progress of the command.
 const PROGRESS_INTERVAL: u64 = 100_000;
-/// The background sweep removes up to this many orphans, or one in [`ORPHAN_RATIO`] contents if that is more.
+/// The background sweep removes up to this many orphans, or one in [`ORPHAN_RATIO`] blobs if that is more.
 const MAX_ORPHANS: u64 = 20;
 const ORPHAN_RATIO: u64 = 50;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 3600);
@@ -29,7 +29,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 /// The outcome of a sweep.
 #[derive(Debug, Default)]
 struct Swept {
-    /// Number of contents in the store.
+    /// Number of blobs in the store.
     checked: u64,
     /// Number of orphans older than the grace period.
     orphans: u64,
@@ -57,10 +57,10 @@ pub(crate) fn command() -> Command {
 
 /// Runs the command `sweep-files`.
 pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Database) -> anyhow::Result<()> {
-    let contents = ContentStore::open(settings).await?;
+    let blob_store = BlobStore::open(settings).await?;
     let (dry_run, mut reported) = (arguments.get_flag(DRY_RUN), 0);
-    let swept = sweep(&db, &contents, settings.sweep_grace(), !dry_run, |swept, orphans| {
-        for ContentEntry { name, size, .. } in orphans {
+    let swept = sweep(&db, &blob_store, settings.sweep_grace(), !dry_run, |swept, orphans| {
+        for BlobEntry { name, size, .. } in orphans {
             println!("{} {size}", name.as_str());
         }
         if swept.checked >= reported + PROGRESS_INTERVAL {
@@ -75,17 +75,17 @@ pub(crate) async fn run(arguments: &ArgMatches, settings: &Settings, db: Databas
         println!("{copies} smaller copies of images {removed}");
     }
     if !dry_run {
-        println!("{} interrupted uploads removed", contents.remove_stale_uploads().await?);
+        println!("{} interrupted uploads removed", blob_store.remove_stale_uploads().await?);
     }
     Ok(())
 }
 
 /// Sweeps when the service starts, again after the grace period, and then once a day. The second sweep finds the
 /// orphans that were too young at the start.
-pub(crate) async fn run_periodically(db: &Database, contents: &ContentStore, grace: Duration) {
+pub(crate) async fn run_periodically(db: &Database, blob_store: &BlobStore, grace: Duration) {
     for wait in [Duration::ZERO, grace].into_iter().chain(iter::repeat(SWEEP_INTERVAL)) {
         tokio::time::sleep(wait).await;
-        match sweep_if_few_orphans(db, contents, grace).await {
+        match sweep_if_few_orphans(db, blob_store, grace).await {
             Ok(Swept { checked, orphans, bytes, copies }) => {
                 tracing::info!(
                     checked,
@@ -107,26 +107,26 @@ pub(crate) async fn run_periodically(db: &Database, contents: &ContentStore, gra
 /// or the store of another deployment. Only the command, which an operator runs, removes those.
 async fn sweep_if_few_orphans(
     db: &Database,
-    contents: &ContentStore,
+    blob_store: &BlobStore,
     grace: Duration,
 ) -> Result<Swept, Error> {
-    if let Err(error) = contents.remove_stale_uploads().await {
+    if let Err(error) = blob_store.remove_stale_uploads().await {
         tracing::warn!(
             error = format!("{:#}", anyhow::Error::from(error)),
             "interrupted uploads could not be removed"
         );
     }
-    if let Err(error) = remove_retired(db, contents).await {
+    if let Err(error) = remove_retired(db, blob_store).await {
         let error = format!("{:#}", anyhow::Error::from(error));
         tracing::warn!(error, "contents that no file has any more could not be removed");
     }
-    let sweep_all = |remove| sweep(db, contents, grace, remove, |_, _| {});
+    let sweep_all = |remove| sweep(db, blob_store, grace, remove, |_, _| {});
     let dry_run = sweep_all(false).await?;
     let Swept { checked, orphans, copies, .. } = dry_run;
     if orphans == 0 && copies == 0 {
         return Ok(dry_run);
     }
-    if orphans > MAX_ORPHANS.max(checked / ORPHAN_RATIO) || db.read(rows::is_empty).await? {
+    if orphans > MAX_ORPHANS.max(checked / ORPHAN_RATIO) || db.read(blobs::is_empty).await? {
         tracing::warn!(
             checked,
             orphans,
@@ -138,16 +138,16 @@ async fn sweep_if_few_orphans(
     sweep_all(true).await
 }
 
-/// Checks every content, and removes the orphans if `remove` is true. Holds one batch of contents in memory and runs
+/// Checks every blob, and removes the orphans if `remove` is true. Holds one batch of blobs in memory and runs
 /// one query for each batch. Calls `report` with the totals so far and the orphans of the batch.
 async fn sweep(
     db: &Database,
-    contents: &ContentStore,
+    blob_store: &BlobStore,
     grace: Duration,
     remove: bool,
-    mut report: impl FnMut(&Swept, &[ContentEntry]),
+    mut report: impl FnMut(&Swept, &[BlobEntry]),
 ) -> Result<Swept, Error> {
-    let (mut swept, mut batches) = (Swept::default(), contents.list());
+    let (mut swept, mut batches) = (Swept::default(), blob_store.list());
     while let Some(mut batch) = batches.try_next().await? {
         swept.checked += batch.iter().filter(|entry| !is_copy(entry)).count() as u64;
         let now = SystemTime::now();
@@ -157,15 +157,15 @@ async fn sweep(
         let read = move |c: &mut _| {
             let mut active = HashSet::new();
             for hash in copied.clone() {
-                if rows::is_active(c, &hash)? {
+                if blobs::is_active(c, &hash)? {
                     active.insert(hash);
                 }
             }
-            Ok::<_, Error>((rows::find_names(c, &hashes)?, active))
+            Ok::<_, Error>((blobs::find_names(c, &hashes)?, active))
         };
         let (in_use, active) = db.read(read).await?;
-        batch.retain(|ContentEntry { name, .. }| match name.original() {
-            Some(content) => in_use.get(name.hash()) != Some(&content) || !active.contains(name.hash()),
+        batch.retain(|BlobEntry { name, .. }| match name.original() {
+            Some(blob) => in_use.get(name.hash()) != Some(&blob) || !active.contains(name.hash()),
             None => in_use.get(name.hash()) != Some(name),
         });
         swept.copies += batch.iter().filter(|entry| is_copy(entry)).count() as u64;
@@ -173,14 +173,50 @@ async fn sweep(
         swept.bytes += batch.iter().filter(|entry| !is_copy(entry)).map(|entry| entry.size).sum::<u64>();
         report(&swept, &batch);
         if remove && !batch.is_empty() {
-            let names: Vec<ContentName> = batch.into_iter().map(|entry| entry.name).collect();
-            contents.remove(names).await?;
+            let names: Vec<BlobName> = batch.into_iter().map(|entry| entry.name).collect();
+            blob_store.remove(names).await?;
         }
     }
     Ok(swept)
 }
 
 /// Returns true for a smaller copy of an image.
-fn is_copy(entry: &ContentEntry) -> bool {
+fn is_copy(entry: &BlobEntry) -> bool {
     entry.name.original().is_some()
+}
+
+/// Removes all retired blobs and their smaller copies.
+///
+/// Such a blob is removed in two transactions. The first one retires it, together with the change of the last file that
+/// has it. From then on uploads of the same blob store it again, and an upload that has already looked it up fails.
+/// The second one, which sees all files of earlier transactions, deletes its row. Then it is removed from the store.
+///
+/// # Errors
+/// 503 if the database or the blob store is unavailable. The sweep removes what is left.
+pub(super) async fn remove_retired(db: &Database, blob_store: &BlobStore) -> Result<(), Error> {
+    for name in db.write(blobs::delete_retired).await? {
+        let mut names = ImageCopy::all_names(&name);
+        names.push(name);
+        blob_store.remove(names).await?;
+    }
+    Ok(())
+}
+
+/// Removes those of these blobs that no row names, because no file got them. They must be new, and the transaction
+/// that could have created their rows must have ended.
+///
+/// # Errors
+/// 503 if the database or the blob store is unavailable. The sweep removes what is left.
+pub(super) async fn remove_unused(
+    db: &Database,
+    blob_store: &BlobStore,
+    mut names: Vec<BlobName>,
+) -> Result<(), Error> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let hashes: Vec<_> = names.iter().map(|name| name.hash().to_owned()).collect();
+    let in_use = db.read(move |c| blobs::find_names(c, &hashes)).await?;
+    names.retain(|name| in_use.get(name.hash()) != Some(name));
+    blob_store.remove(names).await
 }

@@ -5,23 +5,25 @@ use std::str::FromStr;
 use actix_web::HttpRequest;
 use common::multipart::{self, FilePart, Limits, Payload};
 use common::validation::{Code, ValidationErrors};
-use common::wire::{ExternalId, Name};
+use common::wire::{
+    ExternalId, ID_MESSAGE, NAME_MESSAGE, Name, TextForm, is_plain_id, is_plain_line, normalize_line,
+};
 use common::{Caller, Error, Fingerprint};
 use database::{Id, Timestamp};
-use serde_json::json;
+use serde_json::{Value, json};
 use strum::VariantNames;
 use utoipa::ToSchema;
 
-use super::form::text::{accept, base_name, length, organisation_id};
+use super::blob_store::{BlobStore, Staged};
+use super::model::{Bucket, File, FileType, MAX_ORGANISATIONS, Organisations, Upload};
+use super::responses::Binary;
+use super::sniff;
 use crate::Settings;
-use crate::files::blob_store::{ContentStore, Staged};
-use crate::files::kind::{Bucket, FileType};
-use crate::files::model::{File, MAX_ORGANISATIONS, Organisations, Upload};
-use crate::files::responses::Binary;
-use crate::files::sniff;
 
 /// The names of the text fields.
 const TEXT_FIELDS: [&str; 5] = ["bucket", "type", "name", "organisationId", "organisations"];
+/// Maximum length of the id of an organisation and of a file name.
+const MAX_NAME_CHARS: usize = 200;
 const REQUIRED: &str = "is required";
 
 /// The form of an upload.
@@ -31,7 +33,7 @@ const REQUIRED: &str = "is required";
     "organisations": "hereford-haulage", "file": ["Ticket 48213: 28.9 t of feed barley, VX21 ABC"],
 }))]
 #[expect(dead_code, reason = "only its schema is used: a multipart form is parsed while it streams in")]
-pub(in crate::files) struct FileUploadForm {
+pub(super) struct FileUploadForm {
     bucket: Bucket,
     r#type: FileType,
     /// The content. Several parts create several files: by default up to 10. A deployment may allow more or fewer.
@@ -52,16 +54,16 @@ pub(in crate::files) struct FileUploadForm {
 }
 
 /// A complete form whose file contents are staged. Its fields are not validated yet.
-pub(in crate::files) struct UploadForm(multipart::Form<UploadedPart>);
+pub(super) struct UploadForm(multipart::Form<UploadedPart>);
 
 /// A `file` part.
-pub(in crate::files) struct UploadedPart {
+struct UploadedPart {
     /// The file name of the part.
-    pub name: Option<String>,
+    name: Option<String>,
     /// The media type that the part declares.
-    pub declared: Option<String>,
+    declared: Option<String>,
     /// The content.
-    pub content: Staged,
+    content: Staged,
 }
 
 /// The parsed text fields. A field that failed validation has its default value.
@@ -78,35 +80,37 @@ impl UploadForm {
     ///
     /// # Errors
     /// 400 for an incomplete form or too many files, 413, 415, 503.
-    pub(in crate::files) async fn receive(
+    pub(super) async fn receive(
         request: &HttpRequest,
         payload: Payload,
         settings: &Settings,
-        store: &ContentStore,
+        blob_store: &BlobStore,
     ) -> Result<Self, Error> {
         let limits =
             Limits { texts: &TEXT_FIELDS, files: settings.file_count, file_bytes: settings.file_bytes };
-        multipart::receive(request, payload, limits, async |part| stage(part, store).await).await.map(Self)
+        multipart::receive(request, payload, limits, async |part| stage(part, blob_store).await)
+            .await
+            .map(Self)
     }
 
     /// Returns what identifies the request for idempotency.
     ///
     /// # Errors
     /// 500 if the fields cannot be serialized.
-    pub(in crate::files) fn fingerprint(&self, request: &HttpRequest) -> Result<Fingerprint, Error> {
+    pub(super) fn fingerprint(&self, request: &HttpRequest) -> Result<Fingerprint, Error> {
         self.0.fingerprint(request, |part| (&part.name, &part.declared, &part.content.hash))
     }
 
-    /// Returns the `file` parts.
-    pub(in crate::files) fn into_parts(self) -> Vec<UploadedPart> {
-        self.0.files
+    /// Returns the contents of the `file` parts.
+    pub(super) fn into_contents(self) -> Vec<Staged> {
+        self.0.files.into_iter().map(|part| part.content).collect()
     }
 
     /// Validates the fields and returns the files to create.
     ///
     /// # Errors
     /// 400 with every invalid field; otherwise 403 if the caller may not upload for the organisation.
-    pub(in crate::files) fn check(&self, caller: &Caller) -> Result<Upload, Error> {
+    pub(super) fn check(&self, caller: &Caller) -> Result<Upload, Error> {
         let mut errors = self.0.errors.clone();
         let fields = self.text_fields(&mut errors);
         let names = self.check_parts(&fields, &mut errors);
@@ -206,10 +210,73 @@ impl UploadForm {
     }
 }
 
-async fn stage(mut part: FilePart<'_>, store: &ContentStore) -> Result<UploadedPart, Error> {
-    let mut staging = store.stage();
+async fn stage(mut part: FilePart<'_>, blob_store: &BlobStore) -> Result<UploadedPart, Error> {
+    let mut staging = blob_store.stage();
     while let Some(chunk) = part.next().await? {
         staging.push(&chunk).await?;
     }
     Ok(UploadedPart { content: staging.finish().await?, name: part.name, declared: part.declared })
+}
+
+/// The code, message and data of a validation entry.
+type Invalid = (Code, String, Value);
+
+/// Returns the value. On an error adds an entry for the field to `errors` and returns `None`.
+fn accept<T>(result: Result<T, Invalid>, path: &str, errors: &mut ValidationErrors) -> Option<T> {
+    result.map_err(|(code, message, data)| errors.push_with(path, code, message, data)).ok()
+}
+
+/// Returns the entry for too few or too many of `unit`.
+fn length(minimum: usize, maximum: usize, unit: &str) -> Invalid {
+    let message = format!("must have {minimum} to {maximum} {unit}");
+    (Code::Length, message, json!({ "minimum": minimum, "maximum": maximum }))
+}
+
+/// Normalizes the id of an organisation, which has 1 to 200 characters.
+fn organisation_id(text: &str) -> Result<String, Invalid> {
+    let id = TextForm::Id.normalize(text);
+    if !is_plain_id(&id) {
+        return Err((Code::Format, ID_MESSAGE.into(), json!({})));
+    }
+    of_permitted_length(&id)
+}
+
+fn of_permitted_length(text: &str) -> Result<String, Invalid> {
+    let is_permitted = (1..=MAX_NAME_CHARS).contains(&text.chars().count());
+    if is_permitted { Ok(text.to_owned()) } else { Err(length(1, MAX_NAME_CHARS, "characters")) }
+}
+
+/// Normalizes a file name. Keeps only the last component of a path.
+fn base_name(path: &str) -> Result<String, Invalid> {
+    let name = path.rsplit(['/', '\\']).next().filter(|name| !matches!(name.trim(), "." | ".."));
+    let name = normalize_line(name.unwrap_or_default());
+    if !is_plain_line(&name) {
+        return Err((Code::Format, NAME_MESSAGE.into(), json!({})));
+    }
+    of_permitted_length(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base_name_keeps_the_last_component() {
+        let base_name = |path: &str| base_name(path).ok();
+        assert_eq!(base_name("C:\\tickets\\ 7.pdf "), Some("7.pdf".into()));
+        assert_eq!(base_name("../../etc/passwd"), Some("passwd".into()));
+        assert_eq!(
+            base_name("Wiegeschein \u{1f411} \"7\".pdf"),
+            Some("Wiegeschein \u{1f411} \"7\".pdf".into())
+        );
+        for invalid in ["", " ", "a/", "..", "a\\.", "a\nb", "a\u{0}", "\u{85}"] {
+            assert_eq!(base_name(invalid), None, "{invalid:?}");
+        }
+        assert_eq!(base_name("\u{202e}gpj.exe"), None, "changes the direction");
+        assert_eq!(base_name("\u{feff}a\u{200b}b"), Some("ab".into()));
+        assert_eq!(base_name("e\u{301}.pdf "), Some("\u{e9}.pdf".into()));
+        assert_eq!(base_name(&"e\u{301}".repeat(200)).map(|n| n.chars().count()), Some(200));
+        assert_eq!(base_name(&"\u{e9}".repeat(200)).map(|n| n.chars().count()), Some(200));
+        assert_eq!(base_name(&"x".repeat(201)), None);
+    }
 }

@@ -11,22 +11,33 @@ use std::time::Duration;
 
 use actix_web::body::{BoxBody, SizedStream};
 use actix_web::web::Bytes;
-use anyhow::anyhow;
+use anyhow::{Context, anyhow, bail, ensure};
 use common::Error;
 use common::http::explain_unresolved;
 use common::traces::{self, client_span};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, AwsCredential};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use object_store::path::Path;
 use object_store::{
-    Error as StoreError, GetOptions, MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt,
+    BackoffConfig, ClientOptions, Error as StoreError, GetOptions, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, RetryConfig, StaticCredentialProvider,
 };
+use secrecy::ExposeSecret;
 use tokio::time::timeout;
+use url::Url;
 
-use super::error::{blocking, missing, unavailable};
-use super::name::ContentName;
 use super::staging::Staged;
-use super::{ContentEntry, LIST_BATCH};
+use super::{BlobEntry, BlobName, LIST_BATCH, blocking, missing, unavailable};
+use crate::Settings;
+use crate::config::setting;
 
+const EXPECTED: &str = "service.store_url (DROVER_SERVICE__STORE_URL) must be file:// and a folder, as in \
+                        file:///var/lib/drover/files, or s3://BUCKET, gs://BUCKET or az://CONTAINER, optionally \
+                        followed by a folder";
+/// How long the service waits for the bucket when it starts.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Bytes of a part of a multipart upload: the minimum of S3. Parts are sent one after the other.
 const PART_BYTES: u64 = 5 << 20;
 /// How long the store may take to respond, without the time to send content to it.
@@ -47,7 +58,7 @@ pub(crate) struct CloudStore {
 
 /// Why a bucket cannot be used.
 #[derive(Debug)]
-pub(super) enum ProbeError {
+enum ProbeError {
     /// The store does not respond, or responds with a temporary error.
     Unavailable(String),
     /// The bucket does not exist, or the credentials are refused. An operator must change the settings.
@@ -55,17 +66,71 @@ pub(super) enum ProbeError {
 }
 
 impl CloudStore {
-    /// Creates a store in a folder of a bucket.
-    pub(super) fn new(store: Arc<dyn ObjectStore>, folder: Path) -> Self {
-        Self { store, folder }
+    /// Opens a bucket. The service also starts if the bucket does not respond yet.
+    ///
+    /// # Errors
+    /// One sentence that says which setting to change, if the settings are invalid or the bucket refuses them.
+    pub(super) async fn open(settings: &Settings) -> anyhow::Result<Self> {
+        let store = Self::build(settings)?;
+        match store.probe(OPEN_TIMEOUT).await {
+            Ok(()) => {}
+            Err(ProbeError::Unavailable(cause)) => {
+                tracing::warn!(
+                    store = settings.store_url,
+                    error = cause,
+                    "the file store does not respond yet"
+                );
+            }
+            Err(ProbeError::Refused(cause)) => bail!(
+                "the bucket {} cannot be used: check its name in {} and the credentials ({}, {}, or the provider's own \
+             variables): {}",
+                settings.store_url,
+                setting("store_url"),
+                setting("store_access_key"),
+                setting("store_secret_key"),
+                cause.replace('\n', " ")
+            ),
+        }
+        Ok(store)
     }
 
-    fn path(&self, name: &ContentName) -> Path {
+    /// Creates the client of a bucket. Does not connect.
+    ///
+    /// # Errors
+    /// One sentence that says which setting to change.
+    pub(super) fn build(settings: &Settings) -> anyhow::Result<Self> {
+        let Ok(url) = Url::parse(&settings.store_url) else { bail!(EXPECTED) };
+        let Some(bucket) = url.host_str().filter(|bucket| !bucket.is_empty()) else { bail!(EXPECTED) };
+        ensure!(
+            url.username().is_empty()
+                && url.password().is_none()
+                && url.port().is_none()
+                && url.query().is_none()
+                && url.fragment().is_none(),
+            "{} must have a bucket and a folder only: put credentials into {} and {}, and another address into {}",
+            setting("store_url"),
+            setting("store_access_key"),
+            setting("store_secret_key"),
+            setting("store_endpoint")
+        );
+        let folder = Path::from_url_path(url.path())
+            .with_context(|| format!("the folder of {} is invalid", setting("store_url")))?;
+        let store = match url.scheme() {
+            "s3" => s3(bucket, settings),
+            "gs" => google(bucket, settings),
+            "az" => azure(bucket, settings),
+            _ => bail!(EXPECTED),
+        };
+        let context = || format!("{} or a setting of the store beside it is invalid", setting("store_url"));
+        Ok(Self { store: store.with_context(context)?, folder })
+    }
+
+    fn path(&self, name: &BlobName) -> Path {
         self.folder.clone().join(name.shard()).join(name.as_str())
     }
 
-    /// Stores a staged content under a name, in parts if it is large.
-    pub(super) async fn put(&self, staged: &Staged, name: &ContentName) -> Result<(), Error> {
+    /// Stores staged content under a name, in parts if it is large.
+    pub(super) async fn put(&self, staged: &Staged, name: &BlobName) -> Result<(), Error> {
         let path = self.path(name);
         if staged.size <= PART_BYTES {
             let content = staged.read(0, staged.size).await?;
@@ -81,23 +146,23 @@ impl CloudStore {
         result
     }
 
-    /// Returns the size of a content in bytes, or `None` if it does not exist.
-    pub(super) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
+    /// Returns the size of a blob in bytes, or `None` if it does not exist.
+    pub(super) async fn size(&self, name: &BlobName) -> Result<Option<u64>, Error> {
         match within(REQUEST_TIMEOUT, self.store.head(&self.path(name))).await? {
             Err(e) if is_missing_object(&e) => Ok(None),
             result => Ok(Some(result.map_err(failed)?.size)),
         }
     }
 
-    /// Returns a range of bytes of a content as a streamed body.
-    pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
+    /// Returns a range of bytes of a blob as a streamed body.
+    pub(super) async fn read(&self, name: &BlobName, range: Range<u64>) -> Result<BoxBody, Error> {
         let size = range.end - range.start;
         let chunks = stream::try_unfold(self.get(name, range).await?, next_chunk);
         Ok(BoxBody::new(SizedStream::new(size, Box::pin(chunks))))
     }
 
-    /// Copies a content of `size` bytes into a file without a name.
-    pub(super) async fn download(&self, name: &ContentName, size: u64) -> Result<File, Error> {
+    /// Copies a blob of `size` bytes into a file without a name.
+    pub(super) async fn download(&self, name: &BlobName, size: u64) -> Result<File, Error> {
         let mut chunks = self.get(name, 0..size).await?;
         let mut file = blocking(tempfile::tempfile).await?;
         while let Some((chunk, rest)) = next_chunk(chunks).await? {
@@ -107,8 +172,8 @@ impl CloudStore {
         blocking(move || file.rewind().map(|()| file)).await
     }
 
-    /// Requests a range of bytes of a content.
-    async fn get(&self, name: &ContentName, range: Range<u64>) -> Result<Chunks, Error> {
+    /// Requests a range of bytes of a blob.
+    async fn get(&self, name: &BlobName, range: Range<u64>) -> Result<Chunks, Error> {
         let options = GetOptions { range: Some(range.clone().into()), ..GetOptions::default() };
         let path = self.path(name);
         let object = match within(REQUEST_TIMEOUT, self.store.get_opts(&path, options)).await? {
@@ -128,7 +193,7 @@ impl CloudStore {
 
     /// Requests an object that does not exist. The response shows whether the bucket exists and accepts the
     /// credentials.
-    pub(super) async fn probe(&self, probe_timeout: Duration) -> Result<(), ProbeError> {
+    async fn probe(&self, probe_timeout: Duration) -> Result<(), ProbeError> {
         let path = self.folder.clone().join(".probe");
         match timeout(probe_timeout, self.store.get(&path)).await {
             Err(_) => Err(ProbeError::Unavailable(format!("no response within {probe_timeout:?}"))),
@@ -143,28 +208,28 @@ impl CloudStore {
         }
     }
 
-    /// Lists all contents in batches.
-    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<ContentEntry>, Error>> + Send + '_ {
+    /// Lists all blobs in batches.
+    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<BlobEntry>, Error>> + Send + '_ {
         // The library requests the next page of 1000 objects after these are consumed.
         let batches = self.store.list(Some(&self.folder)).ready_chunks(LIST_BATCH);
         stream::try_unfold(batches, async |mut batches| {
             let next = async { batches.next().await.map(|batch| batch.into_iter().collect()).transpose() };
             let batch: Option<Vec<_>> = within(CHUNK_TIMEOUT, next).await?.map_err(failed)?;
             let Some(batch) = batch else { return Ok(None) };
-            Ok(Some((batch.iter().filter_map(|object| self.content_entry(object)).collect(), batches)))
+            Ok(Some((batch.iter().filter_map(|object| self.blob_entry(object)).collect(), batches)))
         })
     }
 
-    /// Returns the content for an object, or `None` if the object is not a content.
-    fn content_entry(&self, object: &ObjectMeta) -> Option<ContentEntry> {
+    /// Returns the blob for an object, or `None` if the object is not a blob.
+    fn blob_entry(&self, object: &ObjectMeta) -> Option<BlobEntry> {
         let mut rest = object.location.prefix_match(&self.folder)?;
         let (shard, name) = (rest.next()?, rest.next()?);
-        let name = ContentName::parse(shard.as_ref(), name.as_ref()).filter(|_| rest.next().is_none())?;
-        Some(ContentEntry { name, size: object.size, modified: object.last_modified.into() })
+        let name = BlobName::parse(shard.as_ref(), name.as_ref()).filter(|_| rest.next().is_none())?;
+        Some(BlobEntry { name, size: object.size, modified: object.last_modified.into() })
     }
 
-    /// Removes contents. Ignores those that do not exist.
-    pub(super) async fn remove(&self, names: &[ContentName]) -> Result<(), Error> {
+    /// Removes blobs. Ignores those that do not exist.
+    pub(super) async fn remove(&self, names: &[BlobName]) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| Ok(self.path(name))).collect();
         let mut removals = self.store.delete_stream(stream::iter(paths).boxed());
         loop {
@@ -233,4 +298,82 @@ fn is_missing_object(error: &StoreError) -> bool {
     let source = format!("{source:?}");
     // The errors of S3, Azure and Google.
     !["NoSuchBucket", "ContainerNotFound", "bucket does not exist"].iter().any(|text| source.contains(text))
+}
+
+type ClientResult = anyhow::Result<Arc<dyn ObjectStore>>;
+
+fn s3(bucket: &str, settings: &Settings) -> ClientResult {
+    let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retries());
+    if let Some(endpoint) = &settings.store_endpoint {
+        let endpoint = endpoint.as_str().trim_end_matches('/');
+        builder = builder.with_config(AmazonS3ConfigKey::S3Endpoint, endpoint);
+    }
+    if let Some(region) = &settings.store_region {
+        builder = builder.with_region(region);
+    }
+    if let Some((key, secret)) = credentials(settings)? {
+        let credential = AwsCredential { key_id: key.into(), secret_key: secret.into(), token: None };
+        builder = builder.with_credentials(Arc::new(StaticCredentialProvider::new(credential)));
+    }
+    let endpoint = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint]
+        .iter()
+        .find_map(|key| builder.get_config_value(key));
+    // Every S3-compatible server can delete one object, but some cannot delete several at once.
+    Ok(Arc::new(builder.with_disable_bulk_delete(true).with_client_options(client(endpoint)).build()?))
+}
+
+fn google(bucket: &str, settings: &Settings) -> ClientResult {
+    ensure!(
+        credentials(settings)?.is_none(),
+        "gs:// takes its credentials from GOOGLE_APPLICATION_CREDENTIALS, GOOGLE_SERVICE_ACCOUNT or the machine: \
+         remove {} and {}",
+        setting("store_access_key"),
+        setting("store_secret_key")
+    );
+    let mut builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retries());
+    if let Some(endpoint) = &settings.store_endpoint {
+        builder = builder.with_base_url(endpoint.as_str().trim_end_matches('/'));
+    }
+    let endpoint = builder.get_config_value(&GoogleConfigKey::BaseUrl);
+    Ok(Arc::new(builder.with_client_options(client(endpoint)).build()?))
+}
+
+fn azure(container: &str, settings: &Settings) -> ClientResult {
+    let mut builder = MicrosoftAzureBuilder::from_env().with_container_name(container).with_retry(retries());
+    if let Some(endpoint) = &settings.store_endpoint {
+        builder = builder.with_endpoint(endpoint.as_str().trim_end_matches('/').to_owned());
+    }
+    if let Some((account, key)) = credentials(settings)? {
+        builder = builder.with_account(account).with_access_key(key);
+    }
+    let endpoint = builder.get_config_value(&AzureConfigKey::Endpoint);
+    Ok(Arc::new(builder.with_client_options(client(endpoint)).build()?))
+}
+
+fn credentials(settings: &Settings) -> anyhow::Result<Option<(&str, &str)>> {
+    match (&settings.store_access_key, &settings.store_secret_key) {
+        (Some(key), Some(secret)) => Ok(Some((key, secret.expose_secret()))),
+        (None, None) => Ok(None),
+        _ => bail!(
+            "{} and {} go together: set both, or set neither and use the provider's own variables",
+            setting("store_access_key"),
+            setting("store_secret_key")
+        ),
+    }
+}
+
+/// Returns the options of the HTTP client. Disables its timeouts, since [`CloudStore`] has its own. Only an endpoint
+/// with `http://` turns encryption off.
+fn client(endpoint: Option<String>) -> ClientOptions {
+    ClientOptions::new()
+        .with_timeout_disabled()
+        .with_connect_timeout(Duration::from_secs(2))
+        .with_pool_idle_timeout(Duration::from_secs(60))
+        .with_allow_http(endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")))
+}
+
+/// Retries enough to replace a broken connection. The callers of this service retry too.
+fn retries() -> RetryConfig {
+    let backoff = BackoffConfig { max_backoff: Duration::from_millis(500), ..BackoffConfig::default() };
+    RetryConfig { backoff, max_retries: 2, retry_timeout: Duration::from_secs(3) }
 }

@@ -1,4 +1,4 @@
-//! A store in a folder: `ab/<name>` for each content, and `.staging` for incomplete content. Content is synced and then
+//! A store in a folder: `ab/<name>` for each blob, and `.staging` for incomplete content. Content is synced and then
 //! renamed into its shard, so that it appears completely or not at all. Then the shard is synced.
 
 use std::collections::HashSet;
@@ -16,10 +16,8 @@ use common::Error;
 use futures_util::stream::{self, Stream};
 use parking_lot::Mutex;
 
-use super::error::{blocking, missing};
-use super::name::ContentName;
 use super::staging::Staged;
-use super::{ContentEntry, LIST_BATCH, reading};
+use super::{BlobEntry, BlobName, LIST_BATCH, blocking, missing, reading};
 use crate::config::setting;
 
 /// A staged file that is not locked and was not written to for longer than this was left by a crash. Where machines do
@@ -65,12 +63,12 @@ impl LocalStore {
         self.folder.join(".staging")
     }
 
-    fn path(&self, name: &ContentName) -> PathBuf {
+    fn path(&self, name: &BlobName) -> PathBuf {
         self.folder.join(name.shard()).join(name.as_str())
     }
 
-    /// Stores a staged content durably under a name.
-    pub(super) async fn put(&self, staged: Staged, name: &ContentName) -> Result<(), Error> {
+    /// Stores staged content durably under a name.
+    pub(super) async fn put(&self, staged: Staged, name: &BlobName) -> Result<(), Error> {
         let (local, name) = (self.clone(), name.clone());
         blocking(move || {
             let shard = local.create_shard(&name)?;
@@ -80,8 +78,8 @@ impl LocalStore {
         .await
     }
 
-    /// Creates the shard of a content durably, and returns its path.
-    fn create_shard(&self, name: &ContentName) -> io::Result<PathBuf> {
+    /// Creates the shard of a blob durably, and returns its path.
+    fn create_shard(&self, name: &BlobName) -> io::Result<PathBuf> {
         let shard = self.folder.join(name.shard());
         let created = match fs::create_dir(&shard) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => false,
@@ -98,24 +96,24 @@ impl LocalStore {
         Ok(shard)
     }
 
-    /// Returns the size of a content in bytes, or `None` if it does not exist.
-    pub(super) async fn size(&self, name: &ContentName) -> Result<Option<u64>, Error> {
+    /// Returns the size of a blob in bytes, or `None` if it does not exist.
+    pub(super) async fn size(&self, name: &BlobName) -> Result<Option<u64>, Error> {
         let path = self.path(name);
         blocking(move || if_exists(fs::metadata(path).map(|metadata| metadata.len()))).await
     }
 
-    /// Returns a range of bytes of a content as a streamed body.
-    pub(super) async fn read(&self, name: &ContentName, range: Range<u64>) -> Result<BoxBody, Error> {
+    /// Returns a range of bytes of a blob as a streamed body.
+    pub(super) async fn read(&self, name: &BlobName, range: Range<u64>) -> Result<BoxBody, Error> {
         match reading::open(self.path(name)).await {
             Ok(file) => reading::body(file, range).await.map_err(missing_if_not_found),
-            // Without the whole folder, the store is unavailable and the content is not missing.
+            // Without the whole folder, the store is unavailable and the blob is not missing.
             Err(error) if self.is_reachable().await => Err(missing_if_not_found(error)),
             Err(error) => Err(error),
         }
     }
 
-    /// Opens a content.
-    pub(super) async fn open_content(&self, name: &ContentName) -> Result<File, Error> {
+    /// Opens a blob.
+    pub(super) async fn open_blob(&self, name: &BlobName) -> Result<File, Error> {
         let path = self.path(name);
         blocking(move || File::open(path)).await.map_err(missing_if_not_found)
     }
@@ -126,8 +124,8 @@ impl LocalStore {
         blocking(move || fs::metadata(staging)).await.is_ok_and(|metadata| metadata.is_dir())
     }
 
-    /// Lists all contents in batches.
-    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<ContentEntry>, Error>> + Send + use<> {
+    /// Lists all blobs in batches.
+    pub(super) fn list(&self) -> impl Stream<Item = Result<Vec<BlobEntry>, Error>> + Send + use<> {
         let entries = entries(&self.folder).flat_map(|shard| match shard {
             Ok(shard) if is_shard(&shard) => entries(&shard.path()),
             // Other entries are not ours, and may be unreadable.
@@ -136,17 +134,17 @@ impl LocalStore {
         });
         stream::try_unfold(entries, async |mut entries| {
             let next = blocking(move || {
-                let contents =
-                    entries.by_ref().filter_map(|entry| entry.and_then(|e| content_entry(&e)).transpose());
-                Ok((contents.take(LIST_BATCH).collect::<io::Result<Vec<_>>>()?, entries))
+                let blobs =
+                    entries.by_ref().filter_map(|entry| entry.and_then(|e| blob_entry(&e)).transpose());
+                Ok((blobs.take(LIST_BATCH).collect::<io::Result<Vec<_>>>()?, entries))
             });
             let (batch, entries) = next.await?;
             Ok(if batch.is_empty() { None } else { Some((batch, entries)) })
         })
     }
 
-    /// Removes contents. Ignores those that do not exist.
-    pub(super) async fn remove(&self, names: Vec<ContentName>) -> Result<(), Error> {
+    /// Removes blobs. Ignores those that do not exist.
+    pub(super) async fn remove(&self, names: Vec<BlobName>) -> Result<(), Error> {
         let paths: Vec<_> = names.iter().map(|name| self.path(name)).collect();
         blocking(move || paths.iter().try_for_each(|path| if_exists(fs::remove_file(path)).map(|_| ()))).await
     }
@@ -190,17 +188,16 @@ fn is_shard(entry: &DirEntry) -> bool {
     name.len() == 2 && name.as_encoded_bytes().iter().all(u8::is_ascii_hexdigit)
 }
 
-/// Returns the content for an entry of a shard, or `None` if the entry is not a content.
-fn content_entry(entry: &DirEntry) -> io::Result<Option<ContentEntry>> {
+/// Returns the blob for an entry of a shard, or `None` if the entry is not a blob.
+fn blob_entry(entry: &DirEntry) -> io::Result<Option<BlobEntry>> {
     let (path, file) = (entry.path(), entry.file_name());
     let shard = path.parent().and_then(Path::file_name).and_then(|shard| shard.to_str());
-    let Some(name) = shard.zip(file.to_str()).and_then(|(shard, name)| ContentName::parse(shard, name))
-    else {
+    let Some(name) = shard.zip(file.to_str()).and_then(|(shard, name)| BlobName::parse(shard, name)) else {
         return Ok(None);
     };
     let Some(metadata) = if_exists(entry.metadata())? else { return Ok(None) };
     let modified = metadata.modified()?;
-    Ok(metadata.is_file().then_some(ContentEntry { name, size: metadata.len(), modified }))
+    Ok(metadata.is_file().then_some(BlobEntry { name, size: metadata.len(), modified }))
 }
 
 /// Returns true if no process has the staged file locked. Returns false if this is unknown.
@@ -221,7 +218,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Turns the error into [`missing`] if the content, or a part of it, does not exist.
+/// Turns the error into [`missing`] if the blob, or a part of it, does not exist.
 fn missing_if_not_found(error: Error) -> Error {
     match error {
         Error::Unavailable(cause, dependency) => match cause.downcast_ref().map(io::Error::kind) {

@@ -12,7 +12,7 @@ use actix_web::web::{Bytes, BytesMut};
 use common::Error;
 use futures_util::stream::{self, Stream};
 
-use super::error::blocking;
+use super::blocking;
 
 /// Bytes of a chunk from the page cache. The server copies a chunk into its own buffer, and reuses that buffer if it
 /// has held at most 128 KiB.

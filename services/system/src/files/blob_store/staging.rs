@@ -1,11 +1,13 @@
-//! Staging: incoming content is hashed and written to a temporary file in chunks.
+//! Staging: incoming content is hashed and written to a temporary file in chunks. Then it is stored as a blob, which
+//! has no row yet.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use actix_web::web::Bytes;
 use common::Error;
@@ -15,8 +17,7 @@ use images::Edit;
 use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempPath};
 
-use super::error::blocking;
-use super::reading;
+use super::{BlobName, BlobStore, blocking, reading};
 
 /// Bytes from the beginning of the content that suffice to detect its type.
 const HEAD_BYTES: usize = 8 << 10;
@@ -173,5 +174,105 @@ impl Staged {
         self.file.set_modified(SystemTime::now())?;
         self.file.sync_all()?;
         Ok(staged.persist(path)?)
+    }
+}
+
+/// Blobs whose rows are not created yet. They must be created within half of the sweep's grace period.
+pub(crate) struct StoredBlobs {
+    /// The names of the blobs that were not in use before.
+    pub new: Vec<BlobName>,
+    /// The names of the blobs that were in use. They may be retired until the rows are created.
+    pub reused: Vec<BlobName>,
+    /// A time before the first blob was stored.
+    started: SystemTime,
+    /// Half of the sweep's grace period.
+    max_age: Duration,
+}
+
+impl StoredBlobs {
+    /// Creates an empty list. `grace` is the grace period of the sweep.
+    pub(crate) fn new(grace: Duration) -> Self {
+        Self { new: Vec::new(), reused: Vec::new(), started: SystemTime::now(), max_age: grace / 2 }
+    }
+
+    /// Stores the contents of an upload. `names` has the names of blobs that are in use, by hash.
+    ///
+    /// # Errors
+    /// 503 if the blob store is unavailable.
+    pub(crate) async fn store(
+        blob_store: &BlobStore,
+        contents: Vec<Staged>,
+        names: HashMap<String, BlobName>,
+        grace: Duration,
+    ) -> Result<Self, Error> {
+        let mut stored = Self::new(grace);
+        for content in contents {
+            let name = names.get(&content.hash).cloned();
+            stored.add(blob_store, content, name).await?;
+        }
+        Ok(stored)
+    }
+
+    /// Stores a content, unless it was added already. `name` is the name of its blob if that is in use. Such a blob is
+    /// stored again only if the store has lost it.
+    ///
+    /// # Errors
+    /// 503 if the blob store is unavailable.
+    pub(crate) async fn add(
+        &mut self,
+        blob_store: &BlobStore,
+        content: Staged,
+        name: Option<BlobName>,
+    ) -> Result<(), Error> {
+        if self.new.iter().chain(&self.reused).any(|name| name.hash() == content.hash) {
+            return Ok(());
+        }
+        let Some(name) = name else {
+            let name = BlobName::new(&content.hash);
+            // Before it is stored, so that what a failure leaves can be removed.
+            self.new.push(name.clone());
+            return blob_store.put(content, &name).await;
+        };
+        if !blob_store.contains(&name, content.size).await? {
+            blob_store.put(content, &name).await?;
+        }
+        self.reused.push(name);
+        Ok(())
+    }
+
+    /// Removes the new blobs, which have no rows. The sweep removes what is left.
+    pub(crate) async fn discard(&self, blob_store: &BlobStore) {
+        if let Err(error) = blob_store.remove(self.new.clone()).await {
+            let error = format!("{:#}", anyhow::Error::from(error));
+            tracing::warn!(error, "contents that no file gets could not be removed");
+        }
+    }
+
+    /// Checks that the sweep cannot remove the blobs yet.
+    ///
+    /// # Errors
+    /// 503 if the blobs were stored longer ago than half of the grace period.
+    pub(crate) fn check_not_expired(&self) -> Result<(), Error> {
+        // Uses the same clock as the sweep. Unlike `Instant`, it advances while the machine sleeps.
+        if self.started.elapsed().is_ok_and(|age| age < self.max_age) {
+            return Ok(());
+        }
+        let cause = anyhow::anyhow!("the contents waited {:?} for their rows", self.started.elapsed());
+        Err(Error::Unavailable(cause, "The database"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blobs_without_rows_expire_after_max_age() {
+        let stored = |age| StoredBlobs {
+            started: SystemTime::now() - Duration::from_secs(age),
+            ..StoredBlobs::new(Duration::from_secs(60))
+        };
+        assert!(stored(0).check_not_expired().is_ok() && stored(20).check_not_expired().is_ok());
+        assert!(matches!(stored(31).check_not_expired(), Err(Error::Unavailable(..))));
     }
 }

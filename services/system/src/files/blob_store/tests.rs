@@ -14,7 +14,7 @@ fn settings(url: &str) -> Settings {
 }
 
 async fn open_error(settings: &Settings) -> String {
-    format!("{:#}", ContentStore::open(settings).await.unwrap_err())
+    format!("{:#}", BlobStore::open(settings).await.unwrap_err())
 }
 
 #[tokio::test]
@@ -63,12 +63,12 @@ async fn rejects_incomplete_and_unsupported_credentials() {
 }
 
 #[tokio::test]
-async fn lists_only_contents_of_a_folder() {
+async fn lists_only_blobs_of_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}", folder.path().display());
-    let store = ContentStore::open(&settings(&url)).await.unwrap();
+    let store = BlobStore::open(&settings(&url)).await.unwrap();
     let hash = "ab".repeat(32);
-    let mut names = vec![ContentName::new(&hash), ContentName::new(&hash), ContentName::from(hash.clone())];
+    let mut names = vec![BlobName::new(&hash), BlobName::new(&hash), BlobName::from(hash.clone())];
     assert_ne!(names[0], names[1]);
     for name in &names {
         let mut staging = store.stage();
@@ -95,9 +95,9 @@ async fn lists_only_contents_of_a_folder() {
 #[tokio::test]
 async fn reads_the_same_bytes_from_page_cache_and_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let store = ContentStore::open(&settings(&format!("file://{}", folder.path().display()))).await.unwrap();
+    let store = BlobStore::open(&settings(&format!("file://{}", folder.path().display()))).await.unwrap();
     let content: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).collect();
-    let (size, name) = (content.len() as u64, ContentName::new(&"ab".repeat(32)));
+    let (size, name) = (content.len() as u64, BlobName::new(&"ab".repeat(32)));
     let mut staging = store.stage();
     for chunk in content.chunks(50_000) {
         staging.push(chunk).await.unwrap();
@@ -126,7 +126,7 @@ async fn reads_the_same_bytes_from_page_cache_and_disk() {
 #[tokio::test]
 async fn removes_stale_uploads() {
     let folder = tempfile::tempdir().unwrap();
-    let store = ContentStore::open(&settings(&format!("file://{}", folder.path().display()))).await.unwrap();
+    let store = BlobStore::open(&settings(&format!("file://{}", folder.path().display()))).await.unwrap();
     let staging = folder.path().join(".staging");
     let make = |name, age| {
         let file = fs::File::create(staging.join(name)).unwrap();
@@ -156,5 +156,5 @@ async fn removes_stale_uploads() {
     let mut expected = vec!["locked".into(), "young".into(), uploading];
     expected.sort();
     assert_eq!(left, expected);
-    store.put(upload.finish().await.unwrap(), &ContentName::new(&"cd".repeat(32))).await.unwrap();
+    store.put(upload.finish().await.unwrap(), &BlobName::new(&"cd".repeat(32))).await.unwrap();
 }

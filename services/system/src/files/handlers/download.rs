@@ -1,4 +1,4 @@
-//! `GET /v1/files/{id}`
+//! `GET /v1/files/{id}`, and `GET /v1/public/files/{id}` for a signed link
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, get};
@@ -8,10 +8,10 @@ use utoipa::{IntoParams, PartialSchema};
 
 use crate::System;
 use crate::examples;
-use crate::files::blob_store::ContentName;
-use crate::files::download::{CachePolicy, Representation, content_response};
+use crate::files::blob_store::BlobName;
+use crate::files::download::{CachePolicy, Representation, respond};
 use crate::files::images::{ImageCopy, Width};
-use crate::files::links::tag;
+use crate::files::links::{INVALID_LINK, LinkParams, Maker, SignedLink, find_key, tenant_tag};
 use crate::files::model::File;
 use crate::files::responses::Binary;
 use crate::files::store;
@@ -20,10 +20,10 @@ use crate::files::store;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
-pub(super) struct DownloadParams {
+struct DownloadParams {
     /// Returns a smaller copy of a JPEG, PNG, GIF or WebP image, at most this wide. Other content is returned as it is.
     #[param(schema_with = Width::schema)]
-    pub(super) width: Option<Width>,
+    width: Option<Width>,
 }
 
 /// Download a file
@@ -47,22 +47,60 @@ pub(super) async fn download(
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
     let width = query.check(|params, _| params.width)?;
-    let (id, tenant) = (path.id()?, tag(&caller.tenant()));
-    let (file, name) = system.db.read(move |c| store::find_content(c, &caller, id)).await?;
+    let (id, tenant) = (path.id()?, tenant_tag(&caller.tenant()));
+    let (file, name) = system.db.read(move |c| store::find_with_blob(c, &caller, id)).await?;
     send(&request, &system, &tenant, &file, name, width, CachePolicy::Revalidate).await
 }
 
-/// Sends a file, or a smaller copy of its image. `name` is the name of its content in the store, `tenant` the
-/// [tag](tag) of the tenant whose limits the copy counts against.
+/// Download a file by a signed link
+///
+/// The response is that of the download with a token. A link whose parameters were changed or that has expired is 403,
+/// also if whoever made it may not read the file any more; a link to an archived file is 404. Additional parameters are
+/// ignored. The operation needs no token and allows every origin. A link cannot be made up, so this example does not
+/// succeed: use the `url` that the operations for links return.
+#[utoipa::path(operation_id = "download_file", tag = "files",
+    params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE)),
+        DownloadParams, LinkParams),
+    responses(
+        (status = 200, content_type = "*/*", body = inline(Binary)),
+        (status = 206, content_type = "*/*", body = inline(Binary), description = "The requested range"),
+        (status = 304, description = "The client's copy is current"),
+        ErrorResponses))]
+#[get("/public/files/{id}")]
+pub(super) async fn download_by_link(
+    path: PathId,
+    query: Query<DownloadParams>,
+    link: Query<LinkParams>,
+    request: HttpRequest,
+    system: Data<System>,
+) -> Result<HttpResponse, Error> {
+    // A width that no link has is as wrong as one that the signature does not cover.
+    let width = query.check(|params, _| params.width).map_err(|_| Error::Forbidden(INVALID_LINK))?;
+    let id = path.id()?;
+    let link = link.check(|params, _| SignedLink::parse(id, width, params))??;
+    let target = link.target.clone();
+    let found = system.db.read(move |c| {
+        link.verify(find_key(c, link.key)?.as_ref())?;
+        store::find_linked(c, &link.target)
+    });
+    let (file, name) = found.await?;
+    // Smaller images count as those of the link's maker, or else of the file's owner.
+    let maker = target.maker.as_ref().and_then(Maker::tenant);
+    let tenant = maker.map_or_else(|| tenant_tag(&file.tenant()), str::to_owned);
+    send(&request, &system, &tenant, &file, name, width, CachePolicy::Seconds(target.seconds_left())).await
+}
+
+/// Sends a file, or a smaller copy of its image. `name` is the name of its blob, `tenant` the
+/// [tag](tenant_tag) of the tenant whose limits the copy counts against.
 ///
 /// # Errors
 /// 400 `range` if an image is too large for a smaller copy, 416, 500, 503.
-pub(super) async fn send(
+async fn send(
     request: &HttpRequest,
     system: &System,
     tenant: &str,
     file: &File,
-    name: ContentName,
+    name: BlobName,
     width: Option<Width>,
     cache: CachePolicy,
 ) -> Result<HttpResponse, Error> {
@@ -77,5 +115,5 @@ pub(super) async fn send(
             None => representation.varying(),
         };
     }
-    content_response(request, &system.store, representation, file.created_at, cache).await
+    respond(request, &system.blob_store, representation, file.created_at, cache).await
 }

@@ -8,12 +8,10 @@ use actix_web::{post, rt};
 use common::{Body, Caller, Error, ErrorResponses};
 
 use crate::System;
-use crate::files::form::ResolveFiles;
 use crate::files::limits::LimitedResponse;
-use crate::files::publish::Publisher;
-use crate::files::resolve::{Resolution, ResolveJob};
+use crate::files::resolve::{Publisher, Resolution, ResolveFiles, ResolveJob};
 use crate::files::responses::{FileInfo, FileView};
-use crate::files::stripped_files::StrippedFiles;
+use crate::files::sharing::StrippedFiles;
 
 /// Resolve calls that a tenant may run at once: half of the connections of the smallest pool.
 pub(crate) const MAX_TENANT_RESOLVES: usize = 2;
@@ -67,7 +65,7 @@ async fn publish(system: Data<System>, job: Arc<ResolveJob>, tenant: &str) -> Re
         let _permit = permit;
         let publisher = Publisher {
             db: &system.db,
-            store: &system.store,
+            blob_store: &system.blob_store,
             stripper: &system.stripper,
             large_responses: &system.large_responses,
             resolve_limits: &system.resolve_limits,

@@ -7,14 +7,12 @@ use common::{Caller, Error, ErrorResponses, Idempotency, JsonResponse};
 use database::AnyConnection;
 
 use crate::System;
+use crate::files::blob_store::StoredBlobs;
+use crate::files::model::Owner;
 use crate::files::responses::Uploaded;
 use crate::files::scan::refuse_infected;
-use crate::files::store;
-use crate::files::store::blobs as contents;
-use crate::files::store::usage;
-use crate::files::stored_contents::StoredContents;
+use crate::files::store::{self, blobs, usage};
 use crate::files::upload::{FileUploadForm, UploadForm};
-use crate::files::usage::Owner;
 
 /// Upload a file
 ///
@@ -32,7 +30,7 @@ pub(super) async fn upload(
     payload: Payload,
     system: Data<System>,
 ) -> Result<JsonResponse, Error> {
-    let form = UploadForm::receive(&request, payload, &system.settings, &system.store).await?;
+    let form = UploadForm::receive(&request, payload, &system.settings, &system.blob_store).await?;
     let mut upload = form.check(&caller)?;
     let fingerprint = form.fingerprint(&request)?;
     let (grace, public_url) = (system.settings.sweep_grace(), system.public_url.clone());
@@ -41,22 +39,22 @@ pub(super) async fn upload(
     let tenant = caller.tenant();
     idempotency
         .run(&system.db, fingerprint, async || {
-            let mut parts = form.into_parts();
-            refuse_infected(system.scanner.as_ref(), &parts).await?;
+            let mut contents = form.into_contents();
+            refuse_infected(system.scanner.as_ref(), &contents).await?;
             if system.settings.strip_metadata {
-                system.stripper.strip_upload(&tenant, &mut upload, &mut parts).await?;
+                system.stripper.strip_upload(&tenant, &mut upload, &mut contents).await?;
             }
-            let hashes: Vec<_> = parts.iter().map(|part| part.content.hash.clone()).collect();
+            let hashes: Vec<_> = contents.iter().map(|content| content.hash.clone()).collect();
             let (owner, bytes) = (owner.clone(), upload.bytes());
             let in_use = system.db.read(move |c| {
                 // Before the contents are stored. The transaction checks it again.
                 usage::check(c, &owner, bytes, max_bytes)?;
-                contents::find_usable_names(c, &hashes)
+                blobs::find_usable_names(c, &hashes)
             });
             let in_use = in_use.await?;
-            let contents = StoredContents::store(&system.store, parts, in_use, grace).await?;
+            let stored = StoredBlobs::store(&system.blob_store, contents, in_use, grace).await?;
             Ok(move |c: &mut AnyConnection| {
-                store::create(c, &upload, &contents, max_bytes)?;
+                store::create(c, &upload, &stored, max_bytes)?;
                 JsonResponse::json(&Uploaded::of(&upload, &public_url))
             })
         })

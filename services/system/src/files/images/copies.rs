@@ -12,10 +12,9 @@ use images::{CopyJob, Encoded, Format, ImageError, MAX_PIXELS, MetadataFormat, f
 use moka::future::Cache;
 use serde_json::json;
 
-use super::decodes::{Decodes, QueueSlot};
-use super::image_copy::ImageCopy;
-use super::metrics;
-use crate::files::blob_store::{ContentName, ContentStore};
+use super::ImageCopy;
+use super::decodes::{self, Decodes, QueueSlot};
+use crate::files::blob_store::{BlobName, BlobStore};
 use crate::files::model::File;
 
 /// Images without a smaller copy whose reason is remembered, so that they are not decoded again.
@@ -24,7 +23,7 @@ const MAX_REMEMBERED: u64 = 10_000;
 /// Makes smaller copies of images. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct ImageCopies {
-    store: ContentStore,
+    blob_store: BlobStore,
     decodes: Arc<Decodes>,
     /// Why an image has no copy.
     failures: Cache<String, NoCopy>,
@@ -43,39 +42,39 @@ enum NoCopy {
 }
 
 /// A copy that is in the store, or was just made.
-pub(in crate::files) struct FoundCopy {
-    /// The copy in the store, with its size, or its content.
-    pub(in crate::files) content: CopyContent,
+pub(crate) struct FoundCopy {
+    /// Its bytes.
+    pub(crate) bytes: ByteSource,
     /// The media type.
-    pub(in crate::files) media_type: &'static str,
+    pub(crate) media_type: &'static str,
 }
 
-/// Where the bytes of a copy are.
-pub(in crate::files) enum CopyContent {
-    /// In the store, with this size.
-    Stored(ContentName, u64),
+/// Where the bytes of a response are.
+pub(crate) enum ByteSource {
+    /// In a blob of this size.
+    Stored(BlobName, u64),
     /// Here.
     Made(Bytes),
 }
 
 impl ImageCopies {
     /// Creates the maker of the copies in a store.
-    pub(crate) fn new(store: ContentStore) -> Self {
-        Self { store, decodes: Arc::default(), failures: Cache::new(MAX_REMEMBERED) }
+    pub(crate) fn new(blob_store: BlobStore) -> Self {
+        Self { blob_store, decodes: Arc::default(), failures: Cache::new(MAX_REMEMBERED) }
     }
 
     /// Returns a copy of a file's content. `None` if the content is no image that can be decoded. `content` is the name
-    /// of the content in the store, `tenant` the tenant that asks for it. If the client accepts the type of the
+    /// of its blob, `tenant` the tenant that asks for it. If the client accepts the type of the
     /// original, also returns `None` if a copy would not be smaller.
     ///
     /// # Errors
     /// 400 `range` if the image has too many pixels, 429 if the tenant has used its time or too many copies are being
     /// made for it, 503 if too many copies are being made or the store is unavailable.
-    pub(in crate::files) async fn find_or_make(
+    pub(crate) async fn find_or_make(
         &self,
         tenant: &str,
         file: &File,
-        content: &ContentName,
+        original: &BlobName,
         copy: &ImageCopy,
         accepts_original: bool,
     ) -> Result<Option<FoundCopy>, Error> {
@@ -86,11 +85,11 @@ impl ImageCopies {
         if let Some(result) = self.no_copy(&copy.key(), accepts_original).await {
             return result;
         }
-        let slot = self.decodes.enqueue(tenant).inspect_err(|_| metrics::refused().increment(1))?;
+        let slot = self.decodes.enqueue(tenant).inspect_err(|_| decodes::refused().increment(1))?;
         let job = Job {
             copies: self.clone(),
             tenant: tenant.to_owned(),
-            content: content.clone(),
+            original: original.clone(),
             size: file.size.cast_unsigned(),
             is_kept: file.archived_at.is_none(),
             copy: copy.clone(),
@@ -103,12 +102,12 @@ impl ImageCopies {
         made.await.map_err(|error| Error::Internal(error.into()))?
     }
 
-    /// Removes all copies of a content.
+    /// Removes all copies of an image.
     ///
     /// # Errors
     /// 503 if some could not be removed.
-    pub(in crate::files) async fn remove(&self, content: &ContentName) -> Result<(), Error> {
-        self.store.remove(ImageCopy::all_names(content)).await
+    pub(crate) async fn remove(&self, original: &BlobName) -> Result<(), Error> {
+        self.blob_store.remove(ImageCopy::all_names(original)).await
     }
 
     /// Returns the result for a copy that is known not to be made.
@@ -119,8 +118,8 @@ impl ImageCopies {
     /// Returns the copy if the store has it.
     async fn find(&self, copy: &ImageCopy) -> Result<Option<FoundCopy>, Error> {
         for (name, media_type) in copy.names() {
-            if let Some(size) = self.store.size(&name).await? {
-                return Ok(Some(FoundCopy { content: CopyContent::Stored(name, size), media_type }));
+            if let Some(size) = self.blob_store.size(&name).await? {
+                return Ok(Some(FoundCopy { bytes: ByteSource::Stored(name, size), media_type }));
             }
         }
         Ok(None)
@@ -147,7 +146,7 @@ impl NoCopy {
 struct Job {
     copies: ImageCopies,
     tenant: String,
-    content: ContentName,
+    original: BlobName,
     /// Size of the content in bytes.
     size: u64,
     /// Whether the copy is put into the store. Copies of archived files are not.
@@ -167,7 +166,7 @@ struct Made {
 
 impl Job {
     async fn run(self) -> Result<Option<FoundCopy>, Error> {
-        let ImageCopies { store, decodes, failures } = &self.copies;
+        let ImageCopies { blob_store, decodes, failures } = &self.copies;
         let key = self.copy.key();
         let _lock = decodes.lock(&self.slot, &key).await?;
         // Another request may have made it meanwhile.
@@ -180,7 +179,7 @@ impl Job {
         let Made { encoded, shows_original } = match self.make().await? {
             Ok(made) => made,
             Err(ImageError::Io(error)) => {
-                metrics::decodes("failed").increment(1);
+                decodes::outcomes("failed").increment(1);
                 return Err(Error::Unavailable(error.into(), "The file store"));
             }
             Err(error) => {
@@ -188,13 +187,13 @@ impl Job {
                     ImageError::TooManyPixels(_) => (NoCopy::TooManyPixels, "too_large"),
                     _ => (NoCopy::Undecodable, "undecodable"),
                 };
-                metrics::decodes(outcome).increment(1);
+                decodes::outcomes(outcome).increment(1);
                 tracing::info!(content = key, error = %error, "an image has no smaller copy");
                 failures.insert(key, reason).await;
                 return reason.result(self.accepts_original).unwrap_or(Ok(None));
             }
         };
-        metrics::decodes("made").increment(1);
+        decodes::outcomes("made").increment(1);
         if encoded.content.len() as u64 >= self.size {
             let reason = NoCopy::Larger { shows_original };
             failures.insert(key, reason).await;
@@ -204,12 +203,12 @@ impl Job {
         } else if self.is_kept
             && let Some(name) = self.copy.name(encoded.media_type)
         {
-            let mut staging = store.stage();
+            let mut staging = blob_store.stage();
             staging.push(&encoded.content).await?;
-            store.put(staging.finish().await?, &name).await?;
+            blob_store.put(staging.finish().await?, &name).await?;
         }
-        let content = CopyContent::Made(encoded.content.into());
-        Ok(Some(FoundCopy { content, media_type: encoded.media_type }))
+        let bytes = ByteSource::Made(encoded.content.into());
+        Ok(Some(FoundCopy { bytes, media_type: encoded.media_type }))
     }
 
     /// Decodes the image and encodes the copy.
@@ -217,10 +216,10 @@ impl Job {
     /// # Errors
     /// 503 if the permits do not become free or the store is unavailable.
     async fn make(&self) -> Result<Result<Made, ImageError>, Error> {
-        let ImageCopies { store, decodes, .. } = &self.copies;
+        let ImageCopies { blob_store, decodes, .. } = &self.copies;
         let turn = decodes.acquire_turn(&self.slot, &self.tenant).await?;
         let core = decodes.acquire_core(&self.slot).await?;
-        let file = Arc::new(store.open_content(&self.content, self.size).await?);
+        let file = Arc::new(blob_store.open_blob(&self.original, self.size).await?);
         let (format, max_width, encoding) = (self.format, self.copy.width.pixels(), self.copy.encoding);
         let (content, size) = (BufReader::new(file.clone()), self.size);
         let charge = decodes.start(&self.tenant);
@@ -242,7 +241,7 @@ impl Job {
             let _permits = (turn, core, memory, charge);
             let started = Instant::now();
             let encoded = job.run(encoding)?;
-            metrics::seconds().record(started.elapsed().as_secs_f64());
+            decodes::seconds().record(started.elapsed().as_secs_f64());
             let mut shows_original = false;
             if encoded.content.len() as u64 >= size && !encoded.is_reduced {
                 let edits = metadata_format.map(|format| find_metadata(&*file, format)).transpose();

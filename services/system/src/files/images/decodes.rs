@@ -1,4 +1,5 @@
-//! Limits how many images are decoded at once, how much memory that takes, and how much time of each tenant.
+//! Limits how many images are decoded at once, how much memory that takes, and how much time of each tenant; and the
+//! metrics of that (docs/metrics.md).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,12 +8,15 @@ use std::time::{Duration, Instant};
 
 use common::{Error, TenantLimits};
 use images::MAX_MEMORY_BYTES;
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+    histogram,
+};
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::metrics::Waiting;
-use crate::files::core_permits::CorePermits;
+use crate::files::limits::CorePermits;
 
 /// Requests in the queue: those that wait for a decode, and those that are decoding.
 const MAX_QUEUED: usize = 256;
@@ -33,6 +37,9 @@ const TENANT_TIME: Duration = Duration::from_secs(60);
 const TENANT_TIME_PER_CORE: Duration = Duration::from_secs(30);
 /// Number of tenants from which those whose windows have ended are removed.
 const CLEANUP_THRESHOLD: usize = 1024;
+
+/// The outcomes of decodes.
+const OUTCOMES: [&str; 4] = ["made", "too_large", "undecodable", "failed"];
 
 const BUSY: &str = "Too many images are being made smaller: try again later.";
 const TENANT_BUSY: &str = "Too many images of your organisation are being made smaller: try again later.";
@@ -214,6 +221,59 @@ impl Decodes {
         }
         Ok(())
     }
+}
+
+/// Decodes with this outcome.
+pub(super) fn outcomes(outcome: &'static str) -> Counter {
+    counter!("drover_image_decodes_total", "outcome" => outcome)
+}
+
+/// Requests that were refused because too many wait.
+pub(super) fn refused() -> Counter {
+    counter!("drover_image_decodes_refused_total")
+}
+
+/// Duration of decodes.
+pub(super) fn seconds() -> Histogram {
+    histogram!("drover_image_decode_seconds")
+}
+
+fn waiting() -> Gauge {
+    gauge!("drover_image_decodes_waiting")
+}
+
+/// Counts a request as waiting until it is dropped.
+struct Waiting(Gauge);
+
+impl Waiting {
+    fn begin() -> Self {
+        let gauge = waiting();
+        gauge.increment(1.0);
+        Self(gauge)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
+}
+
+/// Describes the metrics and initializes them to 0.
+pub(crate) fn register_metrics() {
+    describe_counter!("drover_image_decodes_total", "Images decoded to make smaller copies, by outcome");
+    describe_counter!(
+        "drover_image_decodes_refused_total",
+        "Requests refused because too many wait for a decode"
+    );
+    describe_gauge!("drover_image_decodes_waiting", "Requests that wait for a smaller copy, or make one");
+    describe_histogram!("drover_image_decode_seconds", "Duration of making smaller copies, without waiting");
+    for outcome in OUTCOMES {
+        outcomes(outcome).increment(0);
+    }
+    refused().increment(0);
+    waiting().set(0.0);
+    let _ = seconds();
 }
 
 #[cfg(test)]

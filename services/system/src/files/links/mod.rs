@@ -4,19 +4,355 @@
 //! key that only this service has. The keys are in the database, so replicas share them, and each request reads the one
 //! it needs. A replica therefore never signs with a key that another one has replaced, nor refuses a link of a new key.
 
-mod form;
-mod keys;
-mod link;
-mod maker;
-mod model;
-mod parameters;
 mod store;
 
-pub(super) use form::{LinkForm, LinksForm};
-pub(super) use keys::signing_key;
-pub(crate) use keys::{create_first_key, replace_key};
-pub(super) use link::{INVALID_LINK, LinkTarget, SignedLink};
-pub(super) use maker::{Maker, tag};
-pub(super) use model::LinkKey;
-pub(super) use parameters::LinkParams;
-pub(super) use store::find_key;
+use aws_lc_rs::hmac;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use common::wire::QueryText;
+use common::{Caller, Error};
+use database::{Id, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+
+pub(crate) use store::{LinkKey, create_first_key, find_key, replace_key, signing_key};
+
+use super::images::Width;
+use super::model::{File, distinct_ids};
+use crate::examples;
+use store::MAX_LINK_SECONDS;
+
+/// The message for a link that was altered or has expired.
+pub(crate) const INVALID_LINK: &str = "This link is invalid or has expired: ask for a new one.";
+/// How long a link is valid by default, in seconds.
+const DEFAULT_SECONDS: i64 = 3600;
+/// Bytes of the hash that stands for a tenant.
+const TAG_BYTES: usize = 12;
+const ADMIN: &str = "admin-";
+const EVERYBODY: &str = "everybody";
+
+/// How long a link is valid, and what it downloads.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schema(example = json!({ "expiresInSeconds": 3600 }))]
+pub(crate) struct LinkForm {
+    /// Seconds for which the link is valid, by default 3600: one hour.
+    #[schema(minimum = 60, maximum = 604_800, nullable = false)]
+    expires_in_seconds: Option<i64>,
+    /// The width of a smaller image. Other files are linked as they are.
+    #[schema(schema_with = Width::schema, required = false)]
+    width: Option<Width>,
+}
+
+/// Files to link, how long the links are valid, and what they download.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[schema(example = json!({ "ids": [examples::FILE], "expiresInSeconds": 3600 }))]
+pub(crate) struct LinksForm {
+    /// Ids of files. Texts that are not UUIDs are ignored.
+    #[serde(default)]
+    #[schema(required = true, min_items = 1, max_items = 50)]
+    ids: Vec<QueryText>,
+    #[serde(flatten)]
+    link: LinkForm,
+}
+
+impl LinkForm {
+    /// Returns the target of a link to a file.
+    pub(crate) fn target(&self, id: Id, maker: Maker) -> LinkTarget {
+        LinkTarget::new(id, self.width, self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS), maker)
+    }
+}
+
+impl LinksForm {
+    /// Returns the valid ids without duplicates.
+    pub(crate) fn ids(&self) -> Vec<Id> {
+        distinct_ids(&self.ids)
+    }
+
+    /// Returns the target of a link to a file.
+    pub(crate) fn target(&self, id: Id, maker: Maker) -> LinkTarget {
+        self.link.target(id, maker)
+    }
+}
+
+/// The parameters of a link that its creation wrote, besides `width`. All of them are texts here, because a link that
+/// was changed is 403.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LinkParams {
+    /// When the link expires, in seconds since 1970.
+    pub(crate) expires: Option<String>,
+    /// Who made the link. Absent from links of earlier releases.
+    pub(crate) by: Option<String>,
+    /// The number of the key that signed the link.
+    pub(crate) key: Option<String>,
+    /// The signature.
+    pub(crate) signature: Option<String>,
+}
+
+/// A link to a file.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Link {
+    /// The absolute URL of a download that needs no token.
+    url: String,
+    /// When the link expires.
+    #[serde(rename = "expiresAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    expires_at: Timestamp,
+}
+
+/// A link to one of several files.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FileLink {
+    /// The file's id.
+    #[schema(value_type = String, format = Uuid)]
+    id: Id,
+    /// The link.
+    #[serde(flatten)]
+    link: Link,
+}
+
+impl Link {
+    /// Returns the link to a target.
+    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &LinkKey) -> Self {
+        Self { url: target.url(public_url, key), expires_at: target.expires_at() }
+    }
+}
+
+impl FileLink {
+    /// Returns the link to a target.
+    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &LinkKey) -> Self {
+        Self { id: target.id, link: Link::of(target, public_url, key) }
+    }
+}
+
+/// What a link gives access to, and until when.
+#[derive(Clone, Debug)]
+pub(crate) struct LinkTarget {
+    /// The file.
+    pub(crate) id: Id,
+    /// The width of a smaller image.
+    pub(crate) width: Option<Width>,
+    /// Seconds since 1970.
+    expires: i64,
+    /// Who made the link. `None` for links of releases before 1.2, which are valid until they expire, at most seven
+    /// days.
+    pub(crate) maker: Option<Maker>,
+}
+
+/// A link as a client sends it. Its signature is not verified yet.
+#[derive(Debug)]
+pub(crate) struct SignedLink {
+    /// What the link claims to give access to.
+    pub(crate) target: LinkTarget,
+    /// The number of its key.
+    pub(crate) key: i64,
+    signature: Vec<u8>,
+}
+
+impl LinkTarget {
+    /// Creates a target that is valid for this many seconds.
+    pub(crate) fn new(id: Id, width: Option<Width>, seconds: i64, maker: Maker) -> Self {
+        Self { id, width, expires: now() + seconds, maker: Some(maker) }
+    }
+
+    /// Returns the time when the link expires.
+    pub(crate) fn expires_at(&self) -> Timestamp {
+        Timestamp::from_millis(self.expires * 1000).unwrap_or_else(Timestamp::now)
+    }
+
+    /// Returns the seconds for which the link is still valid.
+    pub(crate) fn seconds_left(&self) -> i64 {
+        (self.expires - now()).max(0)
+    }
+
+    /// Returns the URL of the link.
+    pub(crate) fn url(&self, public_url: &str, key: &LinkKey) -> String {
+        let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key.hmac(), self.message().as_bytes()));
+        let width = self.width.map(|width| format!("width={width}&")).unwrap_or_default();
+        let by = self.maker.as_ref().map(|maker| format!("by={}&", maker.0)).unwrap_or_default();
+        let (id, expires, number) = (self.id, self.expires, key.number);
+        format!(
+            "{public_url}/v1/public/files/{id}?{width}expires={expires}&{by}key={number}&signature={signature}"
+        )
+    }
+
+    /// Returns what is signed.
+    fn message(&self) -> String {
+        let width = self.width.map(|width| width.to_string()).unwrap_or_default();
+        let by = self.maker.as_ref().map(|maker| format!("\nby {}", maker.0)).unwrap_or_default();
+        format!("file {}\nwidth {width}\nexpires {}{by}", self.id, self.expires)
+    }
+}
+
+impl SignedLink {
+    /// Reads the parameters of a link. Refuses one that has expired, before the database is asked.
+    ///
+    /// # Errors
+    /// 403 if a parameter is missing or is not as this service writes it, or if the link has expired.
+    pub(crate) fn parse(id: Id, width: Option<Width>, params: &LinkParams) -> Result<Self, Error> {
+        let number = |text: &Option<String>| {
+            let text = text.as_deref()?;
+            let number = text.parse::<i64>().ok()?;
+            (number.to_string() == text).then_some(number)
+        };
+        let parse = || {
+            let expires = number(&params.expires)?;
+            let signature = URL_SAFE_NO_PAD.decode(params.signature.as_deref()?).ok()?;
+            let target = LinkTarget { id, width, expires, maker: params.by.clone().map(Maker) };
+            Some(Self { target, key: number(&params.key)?, signature })
+        };
+        let link = parse().filter(|link| {
+            let left = link.target.expires.saturating_sub(now());
+            // A minute, because the clocks of replicas differ.
+            left > 0 && left <= MAX_LINK_SECONDS + 60
+        });
+        link.ok_or(Error::Forbidden(INVALID_LINK))
+    }
+
+    /// Verifies the signature. `key` is the key that the link names, if it exists.
+    ///
+    /// # Errors
+    /// 403 if the signature is wrong, or the key was replaced so long ago that it cannot have signed the link.
+    pub(crate) fn verify(&self, key: Option<&LinkKey>) -> Result<(), Error> {
+        let verify = || {
+            let key = key?;
+            // So a key that was stolen and replaced is of no use after seven days.
+            let last = key.replaced_at.map_or(i64::MAX, |at| at.millis() / 1000 + MAX_LINK_SECONDS + 60);
+            let message = self.target.message();
+            // Compares in constant time.
+            hmac::verify(&key.hmac(), message.as_bytes(), &self.signature).ok()?;
+            (self.target.expires <= last).then_some(())
+        };
+        verify().ok_or(Error::Forbidden(INVALID_LINK))
+    }
+}
+
+/// Returns the seconds since 1970.
+fn now() -> i64 {
+    Timestamp::now().millis() / 1000
+}
+
+/// Who made a link, as the link states it. A link shows the hash of a tenant, because whoever gets it need not know the
+/// ids of its maker.
+#[derive(Clone, Debug)]
+pub(crate) struct Maker(String);
+
+impl Maker {
+    /// Returns the maker of the links of a caller.
+    pub(crate) fn of(caller: &Caller) -> Self {
+        let tag = tenant_tag(&caller.tenant());
+        Self(if caller.admin { format!("{ADMIN}{tag}") } else { tag })
+    }
+
+    /// Returns the maker of links to images that are shared with everybody.
+    pub(crate) fn everybody() -> Self {
+        Self(EVERYBODY.to_owned())
+    }
+
+    /// Returns true if the maker may read the file. `admin` may read all files, and the role is not checked again.
+    pub(crate) fn may_read(&self, file: &File) -> bool {
+        if self.0.starts_with(ADMIN) {
+            return true;
+        }
+        if self.0 == EVERYBODY {
+            return file.organisations.includes_everybody();
+        }
+        file.is_public() || file.readers().any(|tenant| tenant_tag(&tenant) == self.0)
+    }
+
+    /// Returns what stands for the tenant whose limits a download counts against: that of the maker.
+    pub(crate) fn tenant(&self) -> Option<&str> {
+        (self.0 != EVERYBODY).then(|| self.0.strip_prefix(ADMIN).unwrap_or(&self.0))
+    }
+}
+
+/// Returns what stands for a [tenant](Caller::tenant) in links, and in the limits on smaller images.
+pub(crate) fn tenant_tag(tenant: &str) -> String {
+    URL_SAFE_NO_PAD.encode(&Sha256::digest(format!("drover tenant {tenant}"))[..TAG_BYTES])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: i64, replaced_at: Option<Timestamp>) -> LinkKey {
+        LinkKey { number, secret: vec![7; 32], replaced_at }
+    }
+
+    /// Reads the parameters of a URL.
+    fn parse(url: &str, id: Id, width: Option<Width>) -> Result<SignedLink, Error> {
+        let url = url::Url::parse(url).unwrap();
+        let value =
+            |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+        let params = LinkParams {
+            expires: value("expires"),
+            by: value("by"),
+            key: value("key"),
+            signature: value("signature"),
+        };
+        SignedLink::parse(id, width, &params)
+    }
+
+    #[test]
+    fn a_signature_covers_id_width_expiry_and_maker() {
+        let (id, width) = (Id::new(), Width::parse(320));
+        let target = LinkTarget::new(id, width, 3600, Maker::everybody());
+        let url = target.url("http://h", &key(3, None));
+        let verify =
+            |url: &str, id, width| parse(url, id, width).and_then(|link| link.verify(Some(&key(3, None))));
+        assert!(verify(&url, id, width).is_ok());
+        assert!(verify(&url, Id::new(), width).is_err());
+        assert!(verify(&url, id, None).is_err());
+        assert!(verify(&url, id, Width::parse(640)).is_err());
+        let expires = target.expires.to_string();
+        for (from, to) in [
+            (expires.clone(), (target.expires + 1).to_string()),
+            (expires.clone(), format!("+{expires}")),
+            (expires.clone(), "soon".into()),
+            ("by=everybody".into(), "by=admin-x".into()),
+            ("by=everybody&".into(), String::new()),
+            ("key=3".into(), "key=03".into()),
+            ("&signature=".into(), "&signature=x".into()),
+            ("&signature=".into(), "&other=".into()),
+        ] {
+            assert!(verify(&url.replace(&from, &to), id, width).is_err(), "{to}");
+        }
+        assert!(parse(&url, id, width).unwrap().verify(None).is_err());
+    }
+
+    #[test]
+    fn links_of_the_previous_release_are_valid() {
+        let id = Id::new();
+        let target = LinkTarget { maker: None, ..LinkTarget::new(id, None, 3600, Maker::everybody()) };
+        let url = target.url("http://h", &key(1, None));
+        assert!(!url.contains("by="));
+        assert!(parse(&url, id, None).unwrap().verify(Some(&key(1, None))).is_ok());
+        assert!(parse(&format!("{url}&by=admin-x"), id, None).unwrap().verify(Some(&key(1, None))).is_err());
+    }
+
+    #[test]
+    fn links_expire() {
+        let id = Id::new();
+        for (seconds, is_valid) in
+            [(60, true), (0, false), (-60, false), (MAX_LINK_SECONDS, true), (MAX_LINK_SECONDS + 3600, false)]
+        {
+            let url = LinkTarget::new(id, None, seconds, Maker::everybody()).url("http://h", &key(1, None));
+            assert_eq!(parse(&url, id, None).is_ok(), is_valid, "{seconds}");
+        }
+    }
+
+    /// A key that was replaced cannot have signed links that expire more than seven days later.
+    #[test]
+    fn a_replaced_key_signs_nothing_new() {
+        let id = Id::new();
+        let ago = |days: i64| Timestamp::from_millis((now() - days * 24 * 3600) * 1000);
+        let url = LinkTarget::new(id, None, 2 * 24 * 3600, Maker::everybody()).url("http://h", &key(1, None));
+        let link = parse(&url, id, None).unwrap();
+        assert!(link.verify(Some(&key(1, ago(4)))).is_ok());
+        assert!(link.verify(Some(&key(1, ago(6)))).is_err());
+    }
+}

@@ -1,31 +1,110 @@
-//! The queries on the keys of links.
+//! The keys of links: finding, making and replacing them.
 
+use std::fmt;
+
+use aws_lc_rs::hmac;
 use chrono::TimeDelta;
 use common::Error;
-use database::{AnyConnection, Timestamp};
+use database::{AnyConnection, Database, Timestamp};
 use diesel::prelude::*;
 
-use super::model::{LinkKey, MAX_LINK_SECONDS};
-use crate::schema::link_keys::dsl as k;
+use crate::schema::link_keys::{self, dsl as k};
 
+/// How long a link may be valid in seconds: 7 days.
+pub(super) const MAX_LINK_SECONDS: i64 = 7 * 24 * 3600;
+/// Length of a key in bytes: that of the hash.
+const SECRET_BYTES: usize = 32;
 /// The most keys that are kept. Replacing the key more often in seven days drops the oldest ones, and their links with
 /// them.
 const MAX_KEYS: i64 = 100;
 
+/// A key of links.
+#[derive(Clone, Queryable, Selectable)]
+#[diesel(table_name = link_keys)]
+pub(crate) struct LinkKey {
+    /// The number that links name.
+    pub(crate) number: i64,
+    /// 32 random bytes.
+    pub(super) secret: Vec<u8>,
+    /// When the next key was made.
+    pub(super) replaced_at: Option<Timestamp>,
+}
+
+impl fmt::Debug for LinkKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LinkKey").field("number", &self.number).finish_non_exhaustive()
+    }
+}
+
+impl LinkKey {
+    /// Returns the key for signing and verifying.
+    pub(super) fn hmac(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, &self.secret)
+    }
+}
+
+/// Returns the key that signs links. Makes one if there is none.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub(crate) async fn signing_key(db: &Database) -> Result<LinkKey, Error> {
+    match db.read(find_signing_key).await? {
+        Some(key) => Ok(key),
+        None => create(db).await,
+    }
+}
+
+/// Makes a key at the first start of the service.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub(crate) async fn create_first_key(db: &Database) -> Result<(), Error> {
+    signing_key(db).await.map(drop)
+}
+
+/// Makes a new key. Links of the one before stay valid until they expire.
+///
+/// # Errors
+/// 503 if the database is unavailable.
+pub(crate) async fn replace_key(db: &Database) -> Result<(), Error> {
+    let secret = random()?;
+    db.write(move |c| replace(c, &secret)).await
+}
+
+async fn create(db: &Database) -> Result<LinkKey, Error> {
+    let secret = random()?;
+    let created = {
+        let secret = secret.clone();
+        db.write(move |c| create_first(c, &secret)).await
+    };
+    match created {
+        // Another replica has made the first key at the same time.
+        Err(error) => db.read(find_signing_key).await?.ok_or(error),
+        created => created,
+    }
+}
+
+fn random() -> Result<Vec<u8>, Error> {
+    let mut secret = vec![0; SECRET_BYTES];
+    getrandom::fill(&mut secret)
+        .map_err(|error| Error::Internal(anyhow::anyhow!("no random bytes: {error}")))?;
+    Ok(secret)
+}
+
 /// Returns the key with this number.
-pub(in crate::files) fn find_key(c: &mut AnyConnection, number: i64) -> Result<Option<LinkKey>, Error> {
+pub(crate) fn find_key(c: &mut AnyConnection, number: i64) -> Result<Option<LinkKey>, Error> {
     Ok(k::link_keys.find(number).select(LinkKey::as_select()).first(c).optional()?)
 }
 
 /// Returns the key that signs.
-pub(super) fn find_signing_key(c: &mut AnyConnection) -> Result<Option<LinkKey>, Error> {
+fn find_signing_key(c: &mut AnyConnection) -> Result<Option<LinkKey>, Error> {
     let newest = k::link_keys.order(k::number.desc()).select(LinkKey::as_select());
     Ok(newest.first(c).optional()?)
 }
 
 /// Stores a key with this secret unless there is one, and returns the key that signs. Of two replicas that start at the
 /// same time, both return the same key.
-pub(super) fn create_first(c: &mut AnyConnection, secret: &[u8]) -> Result<LinkKey, Error> {
+fn create_first(c: &mut AnyConnection, secret: &[u8]) -> Result<LinkKey, Error> {
     if let Some(key) = find_signing_key(c)? {
         return Ok(key);
     }
@@ -33,7 +112,7 @@ pub(super) fn create_first(c: &mut AnyConnection, secret: &[u8]) -> Result<LinkK
 }
 
 /// Makes a key with this secret the one that signs, and deletes keys whose links have all expired.
-pub(super) fn replace(c: &mut AnyConnection, secret: &[u8]) -> Result<(), Error> {
+fn replace(c: &mut AnyConnection, secret: &[u8]) -> Result<(), Error> {
     let now = Timestamp::now();
     // All links of a key have expired this long after the key was replaced.
     let expired = now.plus(TimeDelta::seconds(-(MAX_LINK_SECONDS + 60)));

@@ -9,8 +9,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use strum::VariantNames;
 
-use super::{FileSearch, Owner, order};
-use crate::files::kind::Bucket;
+use super::{FileSearch, Scope, order};
+use crate::files::model::Bucket;
 use crate::files::responses::FileStatus;
 use crate::schema::files::{self, dsl as f};
 
@@ -78,14 +78,14 @@ pub(super) fn count(c: &mut AnyConnection, caller: &Caller, search: &FileSearch)
 /// Each index has a bucket before the order, and either active or archived files. So a search without these filters has
 /// a branch for each bucket and status, and each branch is read from an index in order.
 fn branches<'a>(caller: &Caller, search: &'a FileSearch, plan: &'a SearchPlan) -> Vec<FileQuery<'a>> {
-    let owner = search.owner(caller);
-    if owner == Owner::Nobody {
+    let scope = search.scope(caller);
+    if scope == Scope::Nobody {
         return Vec::new();
     }
     // These read few rows, and sort them.
-    if plan.fulltext.is_some() || matches!(owner, Owner::User(_)) {
+    if plan.fulltext.is_some() || matches!(scope, Scope::User(_)) {
         let bucket = search.bucket.map(|bucket| bucket.to_string());
-        return vec![matches(&owner, bucket, search.status, search, plan)];
+        return vec![matches(&scope, bucket, search.status, search, plan)];
     }
     let buckets: Vec<_> = match search.bucket {
         Some(bucket) => vec![bucket.to_string()],
@@ -96,32 +96,32 @@ fn branches<'a>(caller: &Caller, search: &'a FileSearch, plan: &'a SearchPlan) -
         None => vec![FileStatus::Active, FileStatus::Archived],
     };
     let pairs = buckets.iter().flat_map(|bucket| statuses.iter().map(move |status| (bucket, status)));
-    pairs.map(|(bucket, status)| matches(&owner, Some(bucket.clone()), Some(*status), search, plan)).collect()
+    pairs.map(|(bucket, status)| matches(&scope, Some(bucket.clone()), Some(*status), search, plan)).collect()
 }
 
-/// Selects the files of an owner.
-fn visible<'a>(owner: &Owner, plan: &SearchPlan) -> FileQuery<'a> {
+/// Selects the files in a scope.
+fn visible<'a>(scope: &Scope, plan: &SearchPlan) -> FileQuery<'a> {
     let query = f::files.into_boxed();
-    match owner {
-        Owner::Everybody => query,
-        Owner::Organisation(id) if plan.fulltext.is_some() => {
+    match scope {
+        Scope::Everybody => query,
+        Scope::Organisation(id) if plan.fulltext.is_some() => {
             query.filter(sql::<Bool>("+organisation_id = ").bind::<Text, _>(id.clone()))
         }
-        Owner::Organisation(id) => query.filter(f::organisation_id.eq(id.clone())),
-        Owner::User(id) => query.filter(f::organisation_id.is_null()).filter(f::user_id.eq(id.clone())),
-        Owner::Nobody => query.filter(sql::<Bool>("1 = 0")),
+        Scope::Organisation(id) => query.filter(f::organisation_id.eq(id.clone())),
+        Scope::User(id) => query.filter(f::organisation_id.is_null()).filter(f::user_id.eq(id.clone())),
+        Scope::Nobody => query.filter(sql::<Bool>("1 = 0")),
     }
 }
 
-/// Selects the files of an owner that pass all filters.
+/// Selects the files in a scope that pass all filters.
 fn matches<'a>(
-    owner: &Owner,
+    scope: &Scope,
     bucket: Option<String>,
     status: Option<FileStatus>,
     search: &'a FileSearch,
     plan: &'a SearchPlan,
 ) -> FileQuery<'a> {
-    let mut query = visible(owner, plan);
+    let mut query = visible(scope, plan);
     if let Some(fulltext) = &plan.fulltext {
         let indexed = sql::<Bool>("id IN (SELECT file_id FROM files_fts WHERE files_fts MATCH ");
         query = query.filter(indexed.bind::<Text, _>(fulltext).sql(")"));

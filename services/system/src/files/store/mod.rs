@@ -1,6 +1,7 @@
 //! The database queries on files.
 
 pub(super) mod blobs;
+mod personal_data;
 pub(super) mod usage;
 
 use std::collections::HashMap;
@@ -11,15 +12,13 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
-use self::blobs as contents;
-use super::blob_store::ContentName;
+use super::blob_store::{BlobName, StoredBlobs};
 use super::links::LinkTarget;
-use super::model::{File, Upload, name_key};
-use super::sharing::{ShareFailure, Sharing, TooManyOrganisations};
-use super::stored_contents::StoredContents;
-use super::stripped_files::StrippedFiles;
-use super::usage::Owner;
-use crate::schema::{contents as content_rows, files};
+use super::model::{File, Owner, Upload, name_key};
+use super::sharing::{ShareFailure, Sharing, StrippedFiles, TooManyOrganisations};
+use crate::schema::{blobs as blob_rows, files};
+
+pub(crate) use personal_data::record_kinds;
 
 /// The operation of the idempotency keys that store the ids of sharings.
 const SHARE_OPERATION: &str = "share files";
@@ -27,17 +26,17 @@ const SHARE_OPERATION: &str = "share files";
 /// Creates the rows of an upload.
 ///
 /// # Errors
-/// 403 `quota_exceeded` if the owner's files would have more than `max_bytes`; 503 if the contents were stored so long
+/// 403 `quota_exceeded` if the owner's files would have more than `max_bytes`; 503 if the blobs were stored so long
 /// ago that the sweep might remove them, or if one of them was retired meanwhile.
 pub(super) fn create(
     c: &mut AnyConnection,
     upload: &Upload,
-    stored: &StoredContents,
+    stored: &StoredBlobs,
     max_bytes: i64,
 ) -> Result<(), Error> {
     let count = i64::try_from(upload.files().count()).unwrap_or(i64::MAX);
     usage::add(c, &Owner::of(&upload.first), (upload.bytes(), count), max_bytes)?;
-    create_contents(c, stored, |_| true)?;
+    create_blobs(c, stored, |_| true)?;
     for file in upload.files() {
         let row = (
             files::id.eq(file.id),
@@ -59,23 +58,23 @@ pub(super) fn create(
     Ok(())
 }
 
-/// Creates the rows of those contents that files get.
+/// Creates the rows of those blobs that files get.
 ///
 /// # Errors
-/// 503 if the contents were stored so long ago that the sweep might remove them, or if one of them was retired
+/// 503 if the blobs were stored so long ago that the sweep might remove them, or if one of them was retired
 /// meanwhile.
-fn create_contents(
+fn create_blobs(
     c: &mut AnyConnection,
-    stored: &StoredContents,
-    is_needed: impl Fn(&ContentName) -> bool,
+    stored: &StoredBlobs,
+    is_needed: impl Fn(&BlobName) -> bool,
 ) -> Result<(), Error> {
     stored.check_not_expired()?;
     for name in stored.reused.iter().filter(|name| is_needed(name)) {
-        contents::check_in_use(c, name)?;
+        blobs::check_in_use(c, name)?;
     }
     // Single-row inserts use cached prepared statements. Most uploads have one file.
     for name in stored.new.iter().filter(|name| is_needed(name)) {
-        contents::create(c, name)?;
+        blobs::create(c, name)?;
     }
     Ok(())
 }
@@ -88,41 +87,38 @@ pub(super) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Fil
     find_any(c, id).and_then(|file| check_readable(file, caller))
 }
 
-/// Finds a file whose content the caller may read, and the name of its content in the content store. Only `admin` may
+/// Finds a file whose content the caller may read, and the name of its blob. Only `admin` may
 /// read the content of an archived file.
 ///
 /// # Errors
 /// 404, 403.
-pub(super) fn find_content(
+pub(super) fn find_with_blob(
     c: &mut AnyConnection,
     caller: &Caller,
     id: Id,
-) -> Result<(File, ContentName), Error> {
-    let found = find_content_of(c, id)?;
+) -> Result<(File, BlobName), Error> {
+    let found = find_any_with_blob(c, id)?;
     let (file, name) =
         found.filter(|(file, _)| file.archived_at.is_none() || caller.admin).ok_or(Error::NotFound)?;
     Ok((check_readable(file, caller)?, name))
 }
 
-fn find_content_of(c: &mut AnyConnection, id: Id) -> Result<Option<(File, ContentName)>, Error> {
+fn find_any_with_blob(c: &mut AnyConnection, id: Id) -> Result<Option<(File, BlobName)>, Error> {
     let row: Option<(File, String)> = files::table
-        .inner_join(content_rows::table.on(content_rows::hash.eq(files::hash)))
+        .inner_join(blob_rows::table.on(blob_rows::hash.eq(files::hash)))
         .filter(files::id.eq(id))
-        .select((File::as_select(), content_rows::name))
+        .select((File::as_select(), blob_rows::name))
         .first(c)
         .optional()?;
     Ok(row.map(|(file, name)| (file, name.into())))
 }
 
-/// Finds a file that a link gives access to, and the name of its content in the content store.
+/// Finds a file that a link gives access to, and the name of its blob.
 ///
 /// # Errors
 /// 404 if the file is archived, also if it does not exist; 403 if the link's maker may not read it any more.
-pub(super) fn find_linked_content(
-    c: &mut AnyConnection,
-    target: &LinkTarget,
-) -> Result<(File, ContentName), Error> {
-    let (file, name) = find_content_of(c, target.id)?.ok_or(Error::NotFound)?;
+pub(super) fn find_linked(c: &mut AnyConnection, target: &LinkTarget) -> Result<(File, BlobName), Error> {
+    let (file, name) = find_any_with_blob(c, target.id)?.ok_or(Error::NotFound)?;
     if file.archived_at.is_some() {
         return Err(Error::NotFound);
     }
@@ -163,12 +159,12 @@ pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     Ok(diesel::select(diesel::dsl::exists(files::table.find(id))).get_result(c)?)
 }
 
-/// Archives a file. Returns the name of its content if no other file that is not archived has the same content.
+/// Archives a file. Returns the name of its blob if no other file that is not archived has the same content.
 ///
 /// # Errors
 /// 404, 403, 409 if the file is archived already.
-pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Option<ContentName>, Error> {
-    let (file, name) = find_content_of(c, id)?.ok_or(Error::NotFound)?;
+pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Option<BlobName>, Error> {
+    let (file, name) = find_any_with_blob(c, id)?.ok_or(Error::NotFound)?;
     if !file.is_own_of(caller) {
         return Err(Error::Forbidden(
             "Only this file's organisation may archive it; a file without an organisation, only its uploader.",
@@ -178,7 +174,7 @@ pub(super) fn archive(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<
         return Err(Error::conflict(Reason::AlreadyArchived, "This file is already archived."));
     }
     diesel::update(files::table.find(id)).set(files::archived_at.eq(Timestamp::now())).execute(c)?;
-    Ok((!contents::is_active(c, &file.hash)?).then_some(name))
+    Ok((!blobs::is_active(c, &file.hash)?).then_some(name))
 }
 
 /// Finds those of these files that are not archived and that the caller may read, in the order of `ids`.
@@ -250,13 +246,13 @@ pub(super) fn share(
         return Err(TooManyOrganisations::error(&full).into());
     }
     if !unstripped.is_empty() {
-        return Err(ShareFailure::Unstripped(with_contents(c, unstripped)?));
+        return Err(ShareFailure::Unstripped(with_blobs(c, unstripped)?));
     }
     for (list, ids) in changes {
         set_organisations(c, list, ids)?;
     }
     if let Some(stripped) = stripped {
-        replace_contents(c, &mut found, stripped)?;
+        replace_blobs(c, &mut found, stripped)?;
     }
     Ok(found)
 }
@@ -268,10 +264,10 @@ fn set_organisations(c: &mut AnyConnection, list: String, ids: Vec<Id>) -> Resul
     Ok(())
 }
 
-/// Returns files with the names of their contents.
-fn with_contents(c: &mut AnyConnection, files: Vec<File>) -> Result<Vec<(File, ContentName)>, Error> {
+/// Returns files with the names of their blobs.
+fn with_blobs(c: &mut AnyConnection, files: Vec<File>) -> Result<Vec<(File, BlobName)>, Error> {
     let hashes: Vec<_> = files.iter().map(|file| file.hash.clone()).collect();
-    let names = contents::find_names(c, &hashes)?;
+    let names = blobs::find_names(c, &hashes)?;
     let with_name = |file: File| match names.get(&file.hash) {
         Some(name) => Ok((file, name.clone())),
         None => Err(Error::Internal(anyhow::anyhow!("the file {} has no content", file.id))),
@@ -279,20 +275,16 @@ fn with_contents(c: &mut AnyConnection, files: Vec<File>) -> Result<Vec<(File, C
     files.into_iter().map(with_name).collect()
 }
 
-/// Gives those of these files that every caller may download now their contents without metadata. Retires the contents
+/// Gives those of these files that every caller may download now their contents without metadata. Retires the blobs
 /// that no file has any more.
-fn replace_contents(
-    c: &mut AnyConnection,
-    found: &mut [File],
-    stripped: &StrippedFiles,
-) -> Result<(), Error> {
+fn replace_blobs(c: &mut AnyConnection, found: &mut [File], stripped: &StrippedFiles) -> Result<(), Error> {
     let mut changes: Vec<_> =
         found.iter_mut().filter_map(|file| stripped.find(file).map(|content| (file, content))).collect();
     if changes.is_empty() {
         return Ok(());
     }
-    let is_needed = |name: &ContentName| changes.iter().any(|(_, content)| content.hash == name.hash());
-    create_contents(c, &stripped.contents, is_needed)?;
+    let is_needed = |name: &BlobName| changes.iter().any(|(_, content)| content.hash == name.hash());
+    create_blobs(c, &stripped.blobs, is_needed)?;
     for (file, content) in &mut changes {
         diesel::update(files::table.find(file.id))
             .set((files::hash.eq(&content.hash), files::size.eq(content.size)))
@@ -300,7 +292,7 @@ fn replace_contents(
         usage::shrink(c, &Owner::of(file), file.size - content.size)?;
         file.hash.clone_from(&content.hash);
         file.size = content.size;
-        contents::retire_unused(c, &content.from)?;
+        blobs::retire_unused(c, &content.from)?;
     }
     Ok(())
 }

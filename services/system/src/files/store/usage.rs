@@ -7,8 +7,7 @@ use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
-use crate::files::model::tenant;
-use crate::files::usage::Owner;
+use crate::files::model::{Owner, tenant};
 use crate::schema::{files, storage_usage as usage};
 
 /// How long a count is used. Then the files are counted again, to include those of a replica of the previous release.
@@ -17,7 +16,7 @@ const COUNT_HOURS: i64 = 24;
 const EXCEEDED: &str = "The files of this owner would exceed the storage quota: see GET /v1/files/usage, or ask the operator for more.";
 
 /// Returns the bytes and the number of an owner's files, archived ones too.
-pub(in crate::files) fn find(c: &mut AnyConnection, owner: &Owner) -> Result<(i64, i64), Error> {
+pub(crate) fn find(c: &mut AnyConnection, owner: &Owner) -> Result<(i64, i64), Error> {
     match find_count(c, owner)? {
         Some(count) => Ok(count),
         None => count(c, owner),
@@ -28,12 +27,7 @@ pub(in crate::files) fn find(c: &mut AnyConnection, owner: &Owner) -> Result<(i6
 ///
 /// # Errors
 /// 403 `quota_exceeded` otherwise.
-pub(in crate::files) fn check(
-    c: &mut AnyConnection,
-    owner: &Owner,
-    bytes: i64,
-    max_bytes: i64,
-) -> Result<(), Error> {
+pub(crate) fn check(c: &mut AnyConnection, owner: &Owner, bytes: i64, max_bytes: i64) -> Result<(), Error> {
     let (used, _) = find(c, owner)?;
     if used.saturating_add(bytes) > max_bytes {
         return Err(Error::Restricted(Reason::QuotaExceeded, EXCEEDED));
@@ -46,7 +40,7 @@ pub(in crate::files) fn check(
 ///
 /// # Errors
 /// As [`check`].
-pub(in crate::files) fn add(
+pub(crate) fn add(
     c: &mut AnyConnection,
     owner: &Owner,
     (bytes, files): (i64, i64),
@@ -72,7 +66,7 @@ pub(in crate::files) fn add(
 }
 
 /// Subtracts bytes of a file whose content became smaller.
-pub(in crate::files) fn shrink(c: &mut AnyConnection, owner: &Owner, bytes: i64) -> Result<(), Error> {
+pub(crate) fn shrink(c: &mut AnyConnection, owner: &Owner, bytes: i64) -> Result<(), Error> {
     diesel::update(usage::table.find(key(owner))).set(usage::bytes.eq(usage::bytes - bytes)).execute(c)?;
     Ok(())
 }

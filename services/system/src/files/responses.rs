@@ -1,13 +1,20 @@
 //! Files as they appear in responses (`docs/api/files.md`).
 
+use common::{Caller, Error};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::files::kind::{Bucket, FileType};
-use crate::files::model::{File, Upload};
+use super::limits::{LargeResponses, ResponsePermit};
+use super::model::{Bucket, File, FileType, MAX_ORGANISATIONS, Upload};
+
+/// A response with at most this many files is not large. Ids that were stored before ids were normalized are an
+/// exception (see [`resolve`](super::resolve)).
+const MAX_SMALL_FILES: usize = 6;
+/// Bytes of the members of a file that have about the same length in every file, rounded up.
+const FIXED_FILE_BYTES: usize = 1024;
 
 /// Whether a file is in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -97,6 +104,57 @@ impl FileInfo {
     pub(crate) fn resolved(file: File, public_url: &str) -> Self {
         Self { id: Some(file.id), ..Self::of(file, public_url) }
     }
+}
+
+/// What a caller sees of files.
+pub(crate) struct FileView {
+    /// Who reads the files.
+    pub caller: Caller,
+    /// Leaves `organisations` empty.
+    pub brief: bool,
+    /// The beginning of the files' URLs.
+    pub public_url: String,
+}
+
+impl FileView {
+    /// Returns true if the response with these files may be large. A brief response is not: 50 files without
+    /// organisations have less than half a MB. Neither is a response with few files.
+    pub(super) fn may_be_large(&self, ids: &[Id]) -> bool {
+        !self.brief && ids.len() > MAX_SMALL_FILES
+    }
+
+    /// Returns the information on files, as the caller sees them. A large response needs a permit: `held`, or else a
+    /// free one.
+    ///
+    /// # Errors
+    /// 503 if the response is large and no permit is free.
+    pub(super) fn infos(
+        &self,
+        files: Vec<File>,
+        large: &LargeResponses,
+        held: Option<&ResponsePermit>,
+    ) -> Result<(Vec<FileInfo>, Option<ResponsePermit>), Error> {
+        let files: Vec<_> = files.into_iter().map(|file| self.apply(file)).collect();
+        let permit = large.try_permit(&self.caller.tenant(), files.iter().map(json_size).sum(), held)?;
+        let infos = files.into_iter().map(|file| FileInfo::resolved(file, &self.public_url)).collect();
+        Ok((infos, permit))
+    }
+
+    fn apply(&self, file: File) -> File {
+        let mut file = file.seen_by(&self.caller);
+        file.organisations.0.truncate(if self.brief { 0 } else { MAX_ORGANISATIONS });
+        file
+    }
+}
+
+/// Returns the bytes of the file in a response, rounded up.
+fn json_size(file: &File) -> usize {
+    // Texts have no control characters, so JSON escapes only quotes and backslashes.
+    let quoted = |text: &String| {
+        text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count() + "\"\",".len()
+    };
+    let texts = [&file.name, &file.user_id, &file.user_name].into_iter().chain(&file.organisation_id);
+    FIXED_FILE_BYTES + texts.chain(&file.organisations.0).map(quoted).sum::<usize>()
 }
 
 /// An uploaded file.
