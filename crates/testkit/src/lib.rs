@@ -53,7 +53,7 @@ pub use no_internals::assert_errors_hide_internals;
 pub use pgbouncer::PgBouncer;
 pub use postgres_server::PostgresServer;
 pub use process::{CommandOutput, Process, run_command};
-pub use redis::{Redis, RedisCluster, RedisSentinels, redis_url};
+pub use redis::{Redis, redis_url};
 pub use s3::S3;
 pub use standby_exports::assert_exports_read_from_standby;
 pub use system_stub::SystemStub;

@@ -3,12 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::{Context, ensure};
 use common::config::redact::{secret, url, without_credentials};
+use redis::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};
 use url::Url;
 
-use crate::redis_url::without_password;
+/// The value of `cache_url` for a cache in the memory of the process.
+const IN_MEMORY: &str = "memory:";
 
 /// Section `service` of the configuration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,10 +59,8 @@ pub struct Settings {
     pub max_bytes_per_organisation: u64,
     /// Maximum size of all files in bytes that a user uploaded without an organisation, archived ones too.
     pub max_bytes_per_user: u64,
-    /// The cache: `memory:`, or the URL of a Redis that the replicas share. One server is `redis://HOST:6379/0`. A
-    /// master that sentinels name is `redis+sentinel://HOST:26379,HOST:26379/MASTER/0`; the parameters `sentinel_user`
-    /// and `sentinel_password` are for the sentinels. A cluster is `redis+cluster://HOST:6379,HOST:6379` with some of
-    /// its nodes. With TLS, the schemes begin with `rediss`.
+    /// The cache: `memory:`, or the URL of a Redis server that the replicas share, `redis://HOST:6379/0`, or
+    /// `rediss://HOST:6379/0` with TLS.
     #[serde(serialize_with = "cache_url")]
     pub cache_url: SecretString,
     /// Prefix of this deployment's keys in a shared Redis.
@@ -172,8 +173,22 @@ impl Settings {
         let zeros = durations.iter().filter(|(_, duration)| *duration == 0);
         let messages: Vec<_> =
             zeros.map(|(name, _)| format!("{} is 0: set it to 1 or more", setting(name))).collect();
-        anyhow::ensure!(messages.is_empty(), "{}", messages.join("; "));
+        ensure!(messages.is_empty(), "{}", messages.join("; "));
         Ok(())
+    }
+
+    /// Returns a client of the Redis server that `cache_url` names, or `None` if the cache is in the memory of the
+    /// process. Does not connect.
+    ///
+    /// # Errors
+    /// Fails if the URL is invalid. The message names the setting and contains nothing of the URL.
+    pub(crate) fn redis(&self) -> anyhow::Result<Option<Client>> {
+        let url = self.cache_url.expose_secret();
+        if url == IN_MEMORY {
+            Ok(None)
+        } else {
+            redis_client(url).with_context(|| setting("cache_url")).map(Some)
+        }
     }
 
     /// Returns the age after which content without a file record is removed.
@@ -188,9 +203,40 @@ pub(crate) fn setting(name: &str) -> String {
     format!("service.{name} (DROVER_SERVICE__{})", name.to_uppercase())
 }
 
-/// Serializes the URL of the cache without its password. A URL that cannot be parsed becomes an empty text.
+/// Returns a client of the Redis server with this URL.
+///
+/// # Errors
+/// Fails if the URL is invalid. The message is the rest of a sentence whose subject is the setting.
+fn redis_client(url: &str) -> anyhow::Result<Client> {
+    const EXPECTED: &str = "must be `memory:` or the URL of one Redis server, for example \
+                            `redis://cache.internal:6379/0`, or `rediss://cache.internal:6379/0` with TLS";
+    const REMOVED: &str = "no longer takes Redis Sentinel or Redis Cluster: set it to the address of a managed Redis, \
+                           or of a proxy in front of the master, for example `redis://cache.internal:6379/0`";
+    let scheme = url.split_once(':').map_or("", |(scheme, _)| scheme);
+    ensure!(!["sentinel", "cluster"].iter().any(|kind| scheme.contains(kind)), REMOVED);
+    ensure!(["redis", "rediss"].contains(&scheme), EXPECTED);
+    let url = Url::parse(url).context(EXPECTED)?;
+    // A list of hosts would be the name of one host.
+    ensure!(!url.host_str().is_some_and(|host| host.contains(',')), EXPECTED);
+    Client::open(url).context(EXPECTED)
+}
+
+/// Serializes the URL of the cache without its password and parameters. An invalid URL becomes an empty text, because
+/// its password may be anywhere.
 fn cache_url<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&without_password(url.expose_secret()))
+    let url = url.expose_secret();
+    let displayed = match (redis_client(url), Url::parse(url)) {
+        _ if url == IN_MEMORY => url.to_owned(),
+        (Ok(_), Ok(mut url)) => {
+            // Fails for URLs without a host only.
+            let _ = url.set_password(None);
+            url.set_query(None);
+            url.set_fragment(None);
+            url.into()
+        }
+        _ => String::new(),
+    };
+    serializer.serialize_str(&displayed)
 }
 
 /// Serializes the URL of the store without user name and password.
@@ -198,4 +244,84 @@ fn store_url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error>
     let with_credentials =
         Url::parse(url).ok().filter(|url| !url.username().is_empty() || url.password().is_some());
     serializer.serialize_str(with_credentials.map(without_credentials).as_ref().map_or(url, Url::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::ConnectionAddr;
+
+    use super::*;
+
+    fn with_cache(url: &str) -> Settings {
+        Settings { cache_url: url.into(), ..Settings::default() }
+    }
+
+    #[test]
+    fn cache_urls_name_one_redis_server() {
+        assert!(with_cache("memory:").redis().unwrap().is_none());
+        for (url, address, user, password, database) in [
+            ("redis://cache", "cache:6379", None, None, 0),
+            ("redis://user:p%40ss@cache:7000/2", "cache:7000", Some("user"), Some("p@ss"), 2),
+            ("redis://:a%2Cb@[::1]:7000", "::1:7000", None, Some("a,b"), 0),
+            ("rediss://:p%2Fss@cache.internal:6380/0", "cache.internal:6380", None, Some("p/ss"), 0),
+        ] {
+            let client = with_cache(url).redis().unwrap().unwrap();
+            let server = client.get_connection_info();
+            let settings = server.redis_settings();
+            assert_eq!(server.addr().to_string(), address);
+            assert_eq!((settings.username(), settings.password(), settings.db()), (user, password, database));
+            let uses_tls = matches!(server.addr(), ConnectionAddr::TcpTls { insecure: false, .. });
+            assert_eq!(uses_tls, url.starts_with("rediss"), "{url}");
+        }
+    }
+
+    /// Each message is one line that says what to write, without anything of the URL, which is not displayed either.
+    #[test]
+    fn invalid_cache_urls_are_refused_with_an_example() {
+        let (expected, removed) =
+            ("must be `memory:` or the URL of one Redis server", "no longer takes Redis Sentinel");
+        for (url, message) in [
+            ("", expected),
+            ("memory", expected),
+            ("memory:hunter2", expected),
+            ("http://user:hunter2@cache/", expected),
+            ("unix:///run/hunter2", expected),
+            ("redis+unix:///run/hunter2", expected),
+            ("redis:hunter2", expected),
+            ("redis://", expected),
+            ("redis://:hunter2@", expected),
+            ("redis://user:hunter2@cache/many", expected),
+            ("redis://user:1/hunter2@cache", expected),
+            ("redis://user:hunter2@c1,c2", expected),
+            ("redis://user:hunter2@c1:6379,c2:6379", expected),
+            ("redis+sentinel://user:hunter2@s1:26379,s2:26379/master/0?sentinel_password=hunter2", removed),
+            ("rediss+sentinel://:hunter2@s1/master", removed),
+            ("redis+cluster://user:hunter2@c1:6379,c2:6379", removed),
+            ("rediss+cluster://c1?hunter2", removed),
+            ("redis-sentinel://:hunter2@s1/master", removed),
+        ] {
+            let settings = with_cache(url);
+            let error = format!("{:#}", settings.redis().unwrap_err());
+            let begin = format!("service.cache_url (DROVER_SERVICE__CACHE_URL): {message}");
+            assert!(
+                error.starts_with(&begin) && error.contains("`redis://cache.internal:6379/0`"),
+                "{url}: {error}"
+            );
+            assert!(!error.contains('\n') && !error.contains("hunter2"), "{url}: {error}");
+            assert_eq!(serde_json::to_value(settings).unwrap()["cache_url"], "", "{url}");
+        }
+    }
+
+    #[test]
+    fn passwords_of_caches_are_not_displayed() {
+        for (url, displayed) in [
+            ("memory:", "memory:"),
+            ("redis://user:hunter2@cache:1/2", "redis://user@cache:1/2"),
+            ("rediss://:hunter2@cache", "rediss://cache"),
+            ("redis://user:1?hunter2@cache", "redis://user:1"),
+            ("redis://user:1#hunter2@cache", "redis://user:1"),
+        ] {
+            assert_eq!(serde_json::to_value(with_cache(url)).unwrap()["cache_url"], displayed);
+        }
+    }
 }

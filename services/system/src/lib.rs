@@ -8,7 +8,6 @@ mod countries;
 mod examples;
 mod files;
 mod places;
-mod redis_url;
 mod schema;
 
 use std::sync::Arc;

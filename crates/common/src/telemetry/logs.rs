@@ -15,9 +15,8 @@ use crate::config::{Log, LogFormat};
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Directives against lines of libraries. actix logs an error for each request that it cannot parse.
-/// `service::unparsed` logs these requests instead, at `debug`. redis logs each failed attempt to connect to a node of
-/// a cluster. The cache of system logs the first instead.
-const DEFAULT_DIRECTIVES: &str = "actix_http::h1::dispatcher=off,redis=off";
+/// `service::unparsed` logs these requests instead, at `debug`.
+const DEFAULT_DIRECTIVES: &str = "actix_http::h1::dispatcher=off";
 
 /// Starts logging to standard output. Only the first call in a process has an effect.
 pub(crate) fn init(log: &Log) {
@@ -68,10 +67,9 @@ mod tests {
         for directives in ["", "*", "common=trace", "actix_http=debug"] {
             let filter = filter("info", directives).to_string();
             assert!(filter.contains("actix_http::h1::dispatcher=off"), "{filter}");
-            assert!(filter.contains("redis=off"), "{filter}");
         }
-        let filter = filter("info", "actix_http::h1::dispatcher=error,redis=warn").to_string();
+        let filter = filter("info", "actix_http::h1::dispatcher=error,hyper=warn").to_string();
         assert!(filter.contains("actix_http::h1::dispatcher=error"), "{filter}");
-        assert!(filter.contains("redis=warn") && !filter.contains("off"), "{filter}");
+        assert!(filter.contains("hyper=warn") && !filter.contains("off"), "{filter}");
     }
 }

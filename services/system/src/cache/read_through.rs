@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::ensure;
 use common::Error;
 use common::cli::Checks;
-use secrecy::ExposeSecret;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,9 +18,6 @@ use crate::config::setting;
 
 /// Maximum lifetime of an entry in seconds: a year.
 const MAX_TTL_SECONDS: u64 = 365 * 24 * 3600;
-
-/// The value of `service.cache_url` for a cache in the memory of the process.
-const IN_MEMORY: &str = "memory:";
 
 /// Interval between updates of the size metrics.
 const METRICS_INTERVAL: Duration = Duration::from_secs(2);
@@ -48,28 +44,22 @@ impl Cache {
     /// Fails if a setting is invalid. The message names the setting and its valid values.
     pub async fn open(settings: &Settings) -> anyhow::Result<Self> {
         let ttl = Self::lifetime(settings)?;
-        Ok(match settings.cache_url.expose_secret() {
-            IN_MEMORY => Self(Arc::new(MemoryBackend::new(settings.cache_bytes, ttl))),
-            url => Self(Arc::new(RedisBackend::open(url, &settings.cache_prefix, ttl).await?)),
+        Ok(match settings.redis()? {
+            None => Self(Arc::new(MemoryBackend::new(settings.cache_bytes, ttl))),
+            Some(client) => Self(Arc::new(RedisBackend::open(client, &settings.cache_prefix, ttl).await)),
         })
     }
 
     /// Checks the settings of the cache, and that Redis answers if there is one.
     pub(crate) async fn check(settings: &Settings, checks: &mut Checks) {
         let remedy = format!("start Redis, or change {}", setting("cache_url"));
-        let url = settings.cache_url.expose_secret();
-        let check = if url == IN_MEMORY {
-            Ok(None)
-        } else {
-            RedisBackend::check(url, &settings.cache_prefix).map(Some)
-        };
         // Invalid settings fail also without a network.
-        match Self::lifetime(settings).and(check) {
+        match Self::lifetime(settings).and(settings.redis()) {
             Err(error) => checks.run("cache", &remedy, async { Err(error) }).await,
             Ok(None) => {
                 checks.run("cache", &remedy, async { Ok("in the memory of the service".to_owned()) }).await;
             }
-            Ok(Some(check)) => checks.run_online("cache", &remedy, check).await,
+            Ok(Some(client)) => checks.run_online("cache", &remedy, RedisBackend::check(client)).await,
         }
     }
 

@@ -108,6 +108,8 @@ fn each_failure_names_its_setting() {
     let redis = Redis::start();
     let wrong_password = redis.url().replace("redis://:", "redis://:not-");
     cache(wrong_password).assert_fails("cache", &["Password authentication failed", cache_url]);
+    let cluster = redis.url().replace("redis://", "redis+cluster://");
+    cache(cluster).assert_fails("cache", &["no longer takes", "a managed Redis", cache_url]);
 
     let scanner = |url: String| settings([("SERVICE__SCAN_URL", url)]);
     scanner(format!("tcp://{closed}")).assert_fails("scanner", &[&closed, "service.scan_url"]);
@@ -136,8 +138,7 @@ fn each_invalid_setting_is_named_with_its_variable() {
         ("cache", "cache_seconds", &[("SERVICE__CACHE_SECONDS", "0")]),
         ("cache", "cache_prefix", &[("SERVICE__CACHE_PREFIX", " ")]),
         ("cache", "cache_url", &[("SERVICE__CACHE_URL", "http://redis")]),
-        ("cache", "cache_url", &[("SERVICE__CACHE_URL", "redis+sentinel://sentinel")]),
-        ("cache", "cache_url", &[("SERVICE__CACHE_URL", "redis+cluster://node/1")]),
+        ("cache", "cache_url", &[("SERVICE__CACHE_URL", "redis+sentinel://sentinel/master")]),
         ("countries", "enabled_countries", &[("SERVICE__ENABLED_COUNTRIES", "GB,UK")]),
         ("countries", "countries_file", &[("SERVICE__COUNTRIES_FILE", "/no/such/file")]),
         ("words", "words_key", &[("SERVICE__WORDS_PROVIDER", "what3words")]),

@@ -1,23 +1,23 @@
 //! The connection to Redis. A failed connection is dropped at once and replaced in the background. So no caller waits
 //! for connecting, and an unresponsive Redis delays one request by its timeout and the others not at all.
-//!
-//! That holds for a cluster as a whole too: while a master of it is away, the cache is disconnected.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::redis::{Cmd, FromRedisValue, RedisError, RedisResult};
+use ::redis::aio::MultiplexedConnection;
+use ::redis::{AsyncConnectionConfig, Client, Cmd, FromRedisValue, RedisError, cmd};
 use anyhow::{Context, Result, bail};
+use common::http::explain_unresolved;
 use common::traces::{KeyValue, client_span, record_error};
 use metrics::Counter;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use super::connector::{Connected, Connector};
-use super::servers::{Master, Servers};
 use crate::cache::metrics::cache_errors;
 
+/// Maximum duration of an attempt to connect.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Delay between attempts to connect.
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// Maximum delay of the service's start while Redis does not respond.
@@ -28,7 +28,7 @@ type CurrentConnection = watch::Sender<Option<Numbered>>;
 /// An established connection.
 #[derive(Clone)]
 struct Numbered {
-    servers: Servers,
+    connection: MultiplexedConnection,
     /// The number of the connection. Each has another one.
     number: u64,
 }
@@ -43,78 +43,28 @@ pub(super) struct RedisConnection {
 
 impl RedisConnection {
     /// Connects to Redis. Returns after [`STARTUP_TIMEOUT`] at the latest, connected or not.
-    pub(super) async fn open(connector: Connector) -> Self {
+    pub(super) async fn open(client: Client) -> Self {
         let current = Arc::new(CurrentConnection::new(None));
         let mut reconnector = JoinSet::new();
-        reconnector.spawn(keep_connected(connector, current.clone()));
+        reconnector.spawn(keep_connected(client, current.clone()));
         let _ = timeout(STARTUP_TIMEOUT, current.subscribe().wait_for(Option::is_some)).await;
         Self { current, errors: cache_errors(), _reconnector: reconnector }
     }
 
-    /// Sends a command to the server that stores its keys, and waits for its response. Any failure drops the
-    /// connection, even an error response, because the server may be loading its data or may have become a read-only
-    /// replica. Only "out of memory" keeps the connection.
+    /// Sends a command and waits for its response. Any failure drops the connection, even an error response, because
+    /// the server may be loading its data or may have become a read-only replica. Only "out of memory" keeps the
+    /// connection.
     ///
     /// # Errors
     /// Fails if Redis is disconnected, does not respond within `max_wait` or reports an error.
     pub(super) async fn query<T: FromRedisValue>(&self, command: &Cmd, max_wait: Duration) -> Result<T> {
-        let Numbered { mut servers, number } = self.connected()?;
-        self.complete(number, servers.query(command), max_wait).await
-    }
-
-    /// Sends a command to a master, like [`query`](Self::query).
-    ///
-    /// # Errors
-    /// Those of `query`.
-    pub(super) async fn query_on<T: FromRedisValue>(
-        &self,
-        master: &Master,
-        command: &Cmd,
-        max_wait: Duration,
-    ) -> Result<T> {
-        let Numbered { mut servers, number } = self.connected()?;
-        self.complete(number, servers.query_on(master, command), max_wait).await
-    }
-
-    /// Returns the masters that store the keys.
-    ///
-    /// # Errors
-    /// Those of `query`. Also fails if a master is not connected.
-    pub(super) async fn masters(&self, max_wait: Duration) -> Result<Vec<Master>> {
-        let Numbered { mut servers, number } = self.connected()?;
-        self.complete(number, servers.masters(), max_wait).await
-    }
-
-    /// Sends a command to all masters and returns their responses. A failure has no effect: it is not counted and the
-    /// connection stays. For commands that the Redis user may lack the permission for.
-    pub(super) async fn query_optional<T: FromRedisValue>(
-        &self,
-        command: &Cmd,
-        max_wait: Duration,
-    ) -> Option<Vec<T>> {
-        let mut servers = self.current.borrow().clone()?.servers;
-        let responses = timeout(max_wait, servers.query_masters(command)).await.ok()?.ok()?;
-        Some(responses.into_iter().map(|(_, response)| response).collect())
-    }
-
-    fn connected(&self) -> Result<Numbered> {
         let current = self.current.borrow().clone();
-        let Some(connected) = current else {
+        let Some(Numbered { mut connection, number }) = current else {
             self.errors.increment(1);
             bail!("Redis is not connected")
         };
-        Ok(connected)
-    }
-
-    /// Waits for a response on the connection with this number.
-    async fn complete<T>(
-        &self,
-        number: u64,
-        response: impl Future<Output = RedisResult<T>>,
-        max_wait: Duration,
-    ) -> Result<T> {
         let mut span = client_span("redis", || [KeyValue::new("db.system.name", "redis")]);
-        let response = timeout(max_wait, response).await;
+        let response = timeout(max_wait, command.query_async(&mut connection)).await;
         let response =
             response.context("Redis timed out").and_then(|response| response.context("Redis failed"));
         if let Err(error) = &response {
@@ -129,6 +79,17 @@ impl RedisConnection {
             }
         }
         response
+    }
+
+    /// Sends a command and returns its response. A failure has no effect: it is not counted and the connection stays.
+    /// For commands that the Redis user may lack the permission for.
+    pub(super) async fn query_optional<T: FromRedisValue>(
+        &self,
+        command: &Cmd,
+        max_wait: Duration,
+    ) -> Option<T> {
+        let mut connection = self.current.borrow().clone()?.connection;
+        timeout(max_wait, command.query_async(&mut connection)).await.ok()?.ok()
     }
 
     /// Drops the connection with this number. Returns false if it is dropped already: a late failure must not drop the
@@ -156,13 +117,13 @@ fn error_type(error: &anyhow::Error) -> &'static str {
 
 /// Connects, and reconnects whenever the connection is dropped. Logs only the first failure before the first
 /// connection; `query` logs the loss of a connection.
-async fn keep_connected(connector: Connector, current: Arc<CurrentConnection>) {
+async fn keep_connected(client: Client, current: Arc<CurrentConnection>) {
     let mut outage_logged = false;
     for number in 0.. {
-        match connector.connect().await {
-            Ok(Connected { servers, description }) => {
-                tracing::info!(server = description, "the cache is connected");
-                current.send_replace(Some(Numbered { servers, number }));
+        match connect(&client).await {
+            Ok(connection) => {
+                tracing::info!(server = describe(&client), "the cache is connected");
+                current.send_replace(Some(Numbered { connection, number }));
                 let _ = current.subscribe().wait_for(Option::is_none).await;
                 // `query` logs the loss of a connection.
                 outage_logged = true;
@@ -180,22 +141,43 @@ async fn keep_connected(connector: Connector, current: Arc<CurrentConnection>) {
     }
 }
 
+/// Connects to a server and checks that it responds.
+///
+/// # Errors
+/// Fails if the server cannot be reached in time or refuses the password.
+pub(super) async fn connect(client: &Client) -> Result<MultiplexedConnection> {
+    let address = client.get_connection_info().addr().to_string();
+    let connection = async {
+        // Each command has a timeout of its own.
+        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        cmd("PING").exec_async(&mut connection).await?;
+        Ok(connection)
+    };
+    let connection = timeout(CONNECT_TIMEOUT, connection).await;
+    let connection = connection.with_context(|| format!("{address} does not answer"))?;
+    let host = address.rsplit_once(':').map_or(address.as_str(), |(host, _)| host);
+    connection.map_err(|error: RedisError| explain_unresolved(error.into(), host))
+}
+
+/// Describes the server of a client, for people.
+pub(super) fn describe(client: &Client) -> String {
+    format!("Redis at {}", client.get_connection_info().addr())
+}
+
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
     use std::time::Instant;
 
-    use ::redis::{Client, cmd};
-
     use super::*;
-    use crate::cache::redis::connector;
 
     /// Longer than any response takes.
     const LONG: Duration = Duration::from_secs(3);
     const SHORT: Duration = Duration::from_millis(100);
 
     async fn open() -> RedisConnection {
-        RedisConnection::open(Connector::new(&testkit::redis_url()).unwrap()).await
+        RedisConnection::open(Client::open(testkit::redis_url()).unwrap()).await
     }
 
     /// Waits until a command succeeds.
@@ -241,7 +223,7 @@ mod tests {
             let closing = TcpListener::bind("127.0.0.1:0").unwrap();
             let client = Client::open(format!("redis://{}", closing.local_addr().unwrap())).unwrap();
             let server = std::thread::spawn(move || drop(closing.accept().unwrap()));
-            assert_eq!(error_type(&connector::connect(&client).await.unwrap_err()), "no_answer");
+            assert_eq!(error_type(&connect(&client).await.unwrap_err()), "no_answer");
             server.join().unwrap();
         });
     }

@@ -1,29 +1,21 @@
 //! The Redis backend, shared by the replicas and possibly by other applications: it touches only keys with its prefix.
-//! Redis is one server, a master that sentinels name, or a cluster.
 //!
-//! Two kinds of counters lie outside of the entries, so that no clear can remove them: epochs count clears, and the
-//! generation of secrets.
+//! An entry is `<prefix>entry:<key>`. Two counters lie outside of the entries, so that no clear can remove them:
+//! `<prefix>epoch` counts clears, and `<prefix>secrets:generation` is the generation of secrets.
 
 mod connection;
-mod connector;
-mod keys;
-mod servers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, SystemTime};
 
-use ::redis::cmd;
+use ::redis::{Client, ToRedisArgs, cmd};
 use anyhow::Result;
-use futures_util::future::{BoxFuture, try_join_all};
+use futures_util::future::BoxFuture;
 
 use super::backend::{Backend, Lookup};
 use super::metrics::{cache_bytes, cache_entries};
 use connection::RedisConnection;
-use connector::Connector;
-use keys::{Keys, Shard, common_prefix};
-use servers::Master;
 
 /// Keys that one command scans or removes. Redis serves other clients between commands.
 const KEYS_PER_COMMAND: usize = 1000;
@@ -38,7 +30,7 @@ const CLEAR_TIMEOUT: Duration = Duration::from_secs(5);
 const PUT_SCRIPT: &str = "if (redis.call('GET', KEYS[2]) or '0') == ARGV[2] then \
                           redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[3]) end";
 /// Increments the counter at `KEYS[1]`, at least to `ARGV[1]`, the current time in ms. So a counter never repeats a
-/// value, even if Redis has lost it, or a replica without the last values has become the master.
+/// value, even if Redis has lost it, or was replaced by a replica without the last values.
 const INCREMENT_SCRIPT: &str = "local value = redis.call('INCR', KEYS[1]) \
                                 if value >= tonumber(ARGV[1]) then return value end \
                                 redis.call('SET', KEYS[1], ARGV[1]) return tonumber(ARGV[1])";
@@ -46,29 +38,40 @@ const INCREMENT_SCRIPT: &str = "local value = redis.call('INCR', KEYS[1]) \
 /// Entries in a Redis database.
 pub(super) struct RedisBackend {
     connection: RedisConnection,
-    keys: Keys,
+    /// The start of all keys of this deployment.
+    prefix: String,
     ttl_seconds: u64,
 }
 
 impl RedisBackend {
-    /// Connects to Redis. Keys start with `prefix`; entries expire after `ttl`.
-    ///
-    /// # Errors
-    /// Fails if the URL is invalid, or the prefix in a cluster. An unreachable Redis is not an error.
-    pub(super) async fn open(url: &str, prefix: &str, ttl: Duration) -> Result<Self> {
-        let connector = Connector::new(url)?;
-        let keys = Keys::new(prefix, connector.is_cluster())?;
-        Ok(Self { connection: RedisConnection::open(connector).await, keys, ttl_seconds: ttl.as_secs() })
+    /// Connects to Redis. Keys start with `prefix`; entries expire after `ttl`. An unreachable Redis is not an error.
+    pub(super) async fn open(client: Client, prefix: &str, ttl: Duration) -> Self {
+        let connection = RedisConnection::open(client).await;
+        Self { connection, prefix: prefix.to_owned(), ttl_seconds: ttl.as_secs() }
     }
 
-    /// Returns a check that Redis can be used. Its result describes Redis, for people.
+    /// Checks that Redis can be used. Returns its description.
     ///
     /// # Errors
-    /// Fails if the URL is invalid, or the prefix in a cluster.
-    pub(super) fn check(url: &str, prefix: &str) -> Result<impl Future<Output = Result<String>> + use<>> {
-        let connector = Connector::new(url)?;
-        Keys::new(prefix, connector.is_cluster())?;
-        Ok(async move { Ok(connector.connect().await?.description) })
+    /// Fails if Redis cannot be reached or refuses the password.
+    pub(super) async fn check(client: Client) -> Result<String> {
+        connection::connect(&client).await?;
+        Ok(connection::describe(&client))
+    }
+
+    /// Returns the Redis key of the entry with this key.
+    fn entry(&self, key: &str) -> String {
+        format!("{}entry:{key}", self.prefix)
+    }
+
+    /// Returns the Redis key of the epoch.
+    fn epoch(&self) -> String {
+        format!("{}epoch", self.prefix)
+    }
+
+    /// Returns the Redis key of the generation of secrets.
+    fn generation(&self) -> String {
+        format!("{}secrets:generation", self.prefix)
     }
 
     async fn increment(&self, counter: &str) -> Result<u64> {
@@ -78,53 +81,47 @@ impl RedisBackend {
         self.connection.query(&increment, CLEAR_TIMEOUT).await
     }
 
-    /// Starts a new epoch of these shards.
-    async fn start_epochs(&self, shards: &[Shard]) -> Result<()> {
-        let epochs: Vec<_> = shards.iter().map(|shard| self.keys.epoch(*shard)).collect();
-        try_join_all(epochs.iter().map(|epoch| self.increment(epoch))).await?;
-        Ok(())
+    async fn start_epoch(&self) -> Result<u64> {
+        self.increment(&self.epoch()).await
     }
 
-    /// Starts the epochs at the end of a clear if that failed at its start, which happens while Redis is out of memory:
-    /// only the removal of entries makes room.
-    async fn retry_epochs(&self, first_attempt: Result<()>, shards: &[Shard]) -> Result<()> {
-        match first_attempt {
-            Ok(()) => Ok(()),
-            Err(_) => self.start_epochs(shards).await,
+    /// Starts an epoch, removes entries, and returns their number. Starts the epoch after the removal if that failed
+    /// before it, which happens while Redis is out of memory: only the removal makes room.
+    async fn clear(&self, removal: impl Future<Output = Result<u64>>) -> Result<u64> {
+        let new_epoch = self.start_epoch().await;
+        let removed = removal.await?;
+        if new_epoch.is_err() {
+            self.start_epoch().await?;
         }
+        Ok(removed)
     }
 
-    /// Removes the entries with these Redis keys and returns their number. One command removes keys of one shard.
-    async fn unlink(&self, redis_keys: impl IntoIterator<Item = (Shard, Vec<u8>)>) -> Result<u64> {
-        let mut by_shard = BTreeMap::<_, Vec<_>>::new();
-        for (shard, redis_key) in redis_keys {
-            by_shard.entry(shard).or_default().push(redis_key);
+    /// Removes the entries with these Redis keys and returns their number.
+    async fn unlink<K: ToRedisArgs>(&self, redis_keys: &[K]) -> Result<u64> {
+        let mut removed = 0;
+        for keys in redis_keys.chunks(KEYS_PER_COMMAND) {
+            removed += self.connection.query::<u64>(cmd("UNLINK").arg(keys), CLEAR_TIMEOUT).await?;
         }
-        let commands: Vec<_> = by_shard
-            .values()
-            .flat_map(|keys| keys.chunks(KEYS_PER_COMMAND))
-            .map(|keys| cmd("UNLINK").arg(keys).take())
-            .collect();
-        let removed = commands.iter().map(|unlink| self.connection.query::<u64>(unlink, CLEAR_TIMEOUT));
-        Ok(try_join_all(removed).await?.iter().sum())
+        Ok(removed)
     }
 
-    /// Removes the entries of a master whose keys start with one of these prefixes and returns their number.
-    async fn remove_from(&self, master: &Master, prefixes: &[String]) -> Result<u64> {
-        let pattern = self.keys.pattern(common_prefix(prefixes));
+    /// Removes the entries whose keys start with one of these prefixes and returns their number.
+    async fn unlink_prefixes(&self, prefixes: &[String]) -> Result<u64> {
+        let pattern = [escape_glob(&self.entry(common_prefix(prefixes))), b"*".to_vec()].concat();
+        let entries = self.entry("");
         // The pattern matches the common prefix only.
-        let entry = |redis_key: Vec<u8>| {
-            let (shard, key) = self.keys.parse(&redis_key)?;
-            let matches = prefixes.iter().any(|prefix| key.starts_with(prefix.as_bytes()));
-            matches.then_some((shard, redis_key))
+        let is_match = |redis_key: &Vec<u8>| {
+            let key = redis_key.strip_prefix(entries.as_bytes());
+            key.is_some_and(|key| prefixes.iter().any(|prefix| key.starts_with(prefix.as_bytes())))
         };
         let (mut cursor, mut removed) = (0_u64, 0);
         loop {
             let mut scan = cmd("SCAN");
             scan.arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(KEYS_PER_COMMAND);
-            let (next_cursor, redis_keys): (u64, Vec<Vec<u8>>) =
-                self.connection.query_on(master, &scan, CLEAR_TIMEOUT).await?;
-            removed += self.unlink(redis_keys.into_iter().filter_map(entry)).await?;
+            let (next_cursor, mut redis_keys): (u64, Vec<Vec<u8>>) =
+                self.connection.query(&scan, CLEAR_TIMEOUT).await?;
+            redis_keys.retain(is_match);
+            removed += self.unlink(&redis_keys).await?;
             if next_cursor == 0 {
                 return Ok(removed);
             }
@@ -132,20 +129,15 @@ impl RedisBackend {
         }
     }
 
-    /// Returns the number of all keys on all masters, if it is known.
+    /// Returns the number of all keys of the database, if it is known.
     async fn count_keys(&self) -> Option<u64> {
-        let keys = self.connection.query_optional::<u64>(&cmd("DBSIZE"), CALL_TIMEOUT).await?;
-        Some(keys.iter().sum())
+        self.connection.query_optional(&cmd("DBSIZE"), CALL_TIMEOUT).await
     }
 
-    /// Returns the bytes that all masters use, if they are known.
+    /// Returns the bytes that the server uses, if they are known.
     async fn used_memory(&self) -> Option<u64> {
-        let sections =
-            self.connection.query_optional::<String>(cmd("INFO").arg("memory"), CALL_TIMEOUT).await?;
-        let used = |section: &String| -> Option<u64> {
-            section.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok())
-        };
-        sections.iter().map(used).sum()
+        let memory: String = self.connection.query_optional(cmd("INFO").arg("memory"), CALL_TIMEOUT).await?;
+        memory.lines().find_map(|line| line.strip_prefix("used_memory:")?.trim().parse().ok())
     }
 }
 
@@ -153,7 +145,7 @@ impl Backend for RedisBackend {
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Lookup>> {
         Box::pin(async move {
             let mut value_and_epoch = cmd("MGET");
-            value_and_epoch.arg(self.keys.entry(key)).arg(self.keys.epoch(self.keys.shard(key)));
+            value_and_epoch.arg(self.entry(key)).arg(self.epoch());
             let (value, epoch): (_, Option<u64>) =
                 self.connection.query(&value_and_epoch, CALL_TIMEOUT).await?;
             Ok(Lookup { value, epoch: epoch.unwrap_or_default() })
@@ -163,7 +155,7 @@ impl Backend for RedisBackend {
     fn put<'a>(&'a self, key: &'a str, value: Vec<u8>, epoch: u64) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
             let mut put = cmd("EVAL");
-            put.arg(PUT_SCRIPT).arg(2).arg(self.keys.entry(key)).arg(self.keys.epoch(self.keys.shard(key)));
+            put.arg(PUT_SCRIPT).arg(2).arg(self.entry(key)).arg(self.epoch());
             put.arg(value).arg(epoch).arg(self.ttl_seconds);
             self.connection.query(&put, CALL_TIMEOUT).await
         })
@@ -171,39 +163,25 @@ impl Backend for RedisBackend {
 
     fn remove<'a>(&'a self, keys: &'a [String]) -> BoxFuture<'a, Result<u64>> {
         Box::pin(async move {
-            let shards: BTreeSet<_> = keys.iter().map(|key| self.keys.shard(key)).collect();
-            let shards = Vec::from_iter(shards);
-            let new_epochs = self.start_epochs(&shards).await;
-            let entry = |key: &String| (self.keys.shard(key), self.keys.entry(key).into_bytes());
-            let removed = self.unlink(keys.iter().map(entry)).await?;
-            self.retry_epochs(new_epochs, &shards).await?;
-            Ok(removed)
+            let redis_keys: Vec<_> = keys.iter().map(|key| self.entry(key)).collect();
+            self.clear(self.unlink(&redis_keys)).await
         })
     }
 
     fn remove_prefixes<'a>(&'a self, prefixes: &'a [String]) -> BoxFuture<'a, Result<u64>> {
-        Box::pin(async move {
-            let shards = self.keys.shards();
-            let new_epochs = self.start_epochs(&shards).await;
-            let mut removed = 0;
-            for master in self.connection.masters(CLEAR_TIMEOUT).await? {
-                removed += self.remove_from(&master, prefixes).await?;
-            }
-            self.retry_epochs(new_epochs, &shards).await?;
-            Ok(removed)
-        })
+        Box::pin(self.clear(self.unlink_prefixes(prefixes)))
     }
 
     fn secrets_generation(&self) -> BoxFuture<'_, Result<u64>> {
         Box::pin(async {
             let generation: Option<u64> =
-                self.connection.query(cmd("GET").arg(self.keys.generation()), CALL_TIMEOUT).await?;
+                self.connection.query(cmd("GET").arg(self.generation()), CALL_TIMEOUT).await?;
             Ok(generation.unwrap_or_default())
         })
     }
 
     fn next_secrets_generation(&self) -> BoxFuture<'_, Result<u64>> {
-        Box::pin(async { self.increment(&self.keys.generation()).await })
+        Box::pin(async { self.increment(&self.generation()).await })
     }
 
     fn is_reachable(&self) -> BoxFuture<'_, bool> {
@@ -219,4 +197,20 @@ impl Backend for RedisBackend {
             cache_bytes().set(as_float(self.used_memory().await));
         })
     }
+}
+
+/// Returns the longest prefix that all of these share. One scan with it finds the keys of all prefixes, and few others.
+pub(super) fn common_prefix(prefixes: &[String]) -> &str {
+    let Some((first, rest)) = prefixes.split_first() else { return "" };
+    let shared_bytes = |other: &String| {
+        let shared = first.char_indices().zip(other.chars()).take_while(|((_, a), b)| a == b);
+        shared.last().map_or(0, |((start, character), _)| start + character.len_utf8())
+    };
+    &first[..rest.iter().map(shared_bytes).min().unwrap_or(first.len())]
+}
+
+/// Returns a glob pattern that matches exactly this text.
+fn escape_glob(text: &str) -> Vec<u8> {
+    let escape = |byte: u8| if b"*?[]\\".contains(&byte) { vec![b'\\', byte] } else { vec![byte] };
+    text.bytes().flat_map(escape).collect()
 }

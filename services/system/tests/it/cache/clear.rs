@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 use testkit::User;
 
-use super::{clear, cleared, empty_cache, fetches, start};
+use super::{clear, cleared, empty_cache, fetches, start, undisturbed};
 
 testkit::on_both! {
     async fn cleared_entries_are_fetched_again(backend) {
@@ -23,13 +23,18 @@ testkit::on_both! {
             (json!({"keys": ["location:words:a"], "flush": true}), "3 entries were", [true; 3]),
         ];
         for (request, entries, expected) in cases {
-            for key in ALL {
-                fetches(&cache, key).await;
-            }
-            assert_eq!(clear(&app, request.clone()).await.ok(), cleared(entries), "{request}");
-            for (key, is_cleared) in ALL.into_iter().zip(expected) {
-                assert_eq!(fetches(&cache, key).await, is_cleared, "{key} after {request}");
-            }
+            let observed = undisturbed(&app, async |_| {
+                for key in ALL {
+                    fetches(&cache, key).await;
+                }
+                let reply = clear(&app, request.clone()).await;
+                let mut fetched = [false; 3];
+                for (fetched, key) in fetched.iter_mut().zip(ALL) {
+                    *fetched = fetches(&cache, key).await;
+                }
+                (reply.json(), fetched)
+            });
+            assert_eq!(observed.await, (cleared(entries), expected), "{request}");
         }
     }
 
@@ -57,18 +62,25 @@ testkit::on_both! {
 
     async fn repeated_requests_are_replayed(backend) {
         let (app, cache, _folder) = start(backend, empty_cache(&testkit::redis_url())).await;
-        let send = async |request| {
-            let call = app.post("/v1/cache").by(&User::admin()).header("idempotency-key", "key");
+        let send = async |key: &str, request| {
+            let call = app.post("/v1/cache").by(&User::admin()).header("idempotency-key", key);
             call.json(&request).send().await
         };
-        fetches(&cache, "a:b:1").await;
-        assert_eq!(send(json!({"flush": true})).await.ok(), cleared("1 entry was"));
-        fetches(&cache, "a:b:1").await;
-        let repeated = send(json!({"flush": true})).await;
-        assert_eq!(repeated.header("idempotency-replayed"), "true");
-        assert_eq!(repeated.ok(), cleared("1 entry was"));
-        assert!(!fetches(&cache, "a:b:1").await, "the replay clears nothing");
-        assert_eq!(send(json!({"keys": ["a:b:1"]})).await.error(409), "idempotency_key_reused");
+        let observed = undisturbed(&app, async |attempt| {
+            let key = format!("key-{attempt}");
+            fetches(&cache, "a:b:1").await;
+            let first = send(&key, json!({"flush": true})).await;
+            fetches(&cache, "a:b:1").await;
+            let repeated = send(&key, json!({"flush": true})).await;
+            let is_replay = repeated.headers.contains_key("idempotency-replayed");
+            let is_cleared = fetches(&cache, "a:b:1").await;
+            let other = send(&key, json!({"keys": ["a:b:1"]})).await;
+            (first.json(), repeated.json(), is_replay, is_cleared, other)
+        });
+        let (first, repeated, is_replay, is_cleared, other) = observed.await;
+        assert_eq!((&first, &repeated), (&cleared("1 entry was"), &cleared("1 entry was")));
+        assert!(is_replay && !is_cleared, "the replay clears nothing");
+        assert_eq!(other.error(409), "idempotency_key_reused");
     }
 
     async fn only_administrators_may_clear(backend) {

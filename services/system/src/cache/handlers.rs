@@ -8,10 +8,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
+use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::System;
 use crate::cache::read_through::ClearScope;
 use crate::files::links::replace_key;
+
+/// Registers the routes under `/v1`.
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(clear_cache);
+}
 
 /// The entries to clear. An absent member clears nothing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -68,7 +74,7 @@ impl ClearCache {
     request_body = ClearCache,
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/cache")]
-pub(super) async fn clear_cache(
+async fn clear_cache(
     _admin: Authorized<Admin>,
     idempotency: Idempotency,
     body: Body<ClearCache>,

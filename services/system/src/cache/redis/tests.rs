@@ -1,20 +1,17 @@
 //! Tests of the Redis backend that need a Redis of their own: foreign keys, outages and recovery.
 
-mod cluster;
-mod sentinel;
-
 use std::io::Write;
 use std::net::TcpListener;
 use std::time::Instant;
 
 use ::redis::aio::MultiplexedConnection;
-use ::redis::{Client, Cmd, FromRedisValue, pipe};
+use ::redis::{Cmd, FromRedisValue, pipe};
 use common::Error;
 
 use super::*;
 use crate::Settings;
 use crate::cache::read_through::{Cache, ClearScope};
-use crate::cache::tests::{empty_cache, fetches, keys as keys_scope, prefixes};
+use crate::cache::tests::{empty_cache, fetches, prefixes};
 
 async fn connect(url: &str) -> MultiplexedConnection {
     Client::open(url).unwrap().get_multiplexed_async_connection().await.unwrap()
@@ -153,11 +150,9 @@ fn silent_server_delays_neither_start_nor_requests() {
     testkit::block_on(async {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = silent.local_addr().unwrap();
-        for (scheme, end) in [("redis", ""), ("rediss", ""), ("redis+sentinel", "/m"), ("redis+cluster", "")]
-        {
+        for scheme in ["redis", "rediss"] {
             let begun = Instant::now();
-            let url = format!("{scheme}://{address}{end}");
-            let cache = Cache::open(&empty_cache(&url)).await.unwrap();
+            let cache = Cache::open(&empty_cache(&format!("{scheme}://{address}"))).await.unwrap();
             assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
             works_uncached(&cache).await;
         }
@@ -204,7 +199,21 @@ fn tls_is_available() {
     let server = std::thread::spawn(move || plain.accept().unwrap().0.write_all(b"-ERR this is no TLS\r\n"));
     // A missing crypto provider would be a panic.
     let client = Client::open(format!("rediss://{address}")).unwrap();
-    let error = testkit::block_on(connector::connect(&client)).unwrap_err();
+    let error = testkit::block_on(connection::connect(&client)).unwrap_err();
     assert!(format!("{error:#}").contains("InvalidContentType"), "{error:#}");
     server.join().unwrap().unwrap();
+}
+
+#[test]
+fn common_prefix_ends_at_a_character_boundary() {
+    let shared = |prefixes: &[&str]| {
+        let prefixes: Vec<_> = prefixes.iter().map(ToString::to_string).collect();
+        common_prefix(&prefixes).to_owned()
+    };
+    assert_eq!(shared(&["location:a", "location:b", "location:"]), "location:");
+    assert_eq!(shared(&["aé", "aè"]), "a");
+    assert_eq!(shared(&["éa", "éb"]), "é");
+    assert_eq!(shared(&["a"]), "a");
+    assert_eq!(shared(&["a", "b"]), "");
+    assert_eq!(shared(&[]), "");
 }
