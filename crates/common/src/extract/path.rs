@@ -27,7 +27,9 @@ impl PathId {
 /// # Errors
 /// 404 if it has control characters, which no stored id has. PostgreSQL cannot even compare with NUL.
 pub fn check_path_text(text: String) -> Result<String, Error> {
-    if text.contains(char::is_control) { Err(Error::NotFound) } else { Ok(text) }
+    // Bytes that are not UTF-8 arrive as replacement characters, and name nothing.
+    let is_named = |c: char| !c.is_control() && c != char::REPLACEMENT_CHARACTER;
+    if text.chars().all(is_named) { Ok(text) } else { Err(Error::NotFound) }
 }
 
 impl FromRequest for PathId {

@@ -21,16 +21,28 @@ pub(crate) enum Cleaned {
 }
 
 /// Removes all entries but those that are [known to be harmless](personal), such as positions, comments, and smaller
-/// copies of the image.
+/// copies of the image, and erases every byte that belongs to none of the others.
 pub(crate) fn cleaned(bytes: &[u8]) -> Cleaned {
+    clean(bytes, true)
+}
+
+/// As [`cleaned`], for EXIF data whose end is not known. Bytes that no removed entry refers to stay.
+pub(crate) fn cleaned_without_end(bytes: &[u8]) -> Cleaned {
+    clean(bytes, false)
+}
+
+fn clean(bytes: &[u8], has_end: bool) -> Cleaned {
     let Some(tiff) = Tiff::new(bytes) else { return Cleaned::Unreadable };
-    let Some(personal) = personal::find(tiff) else { return Cleaned::Unreadable };
-    if personal.is_empty() {
-        return Cleaned::Unchanged;
+    let Some(mut personal) = personal::find(tiff) else { return Cleaned::Unreadable };
+    if has_end {
+        personal.add_rest(bytes.len());
     }
     let mut changed = bytes.to_vec();
     if personal.erase(tiff, &mut changed).is_none() {
         return Cleaned::Unreadable;
+    }
+    if changed == bytes {
+        return Cleaned::Unchanged;
     }
     let is_clean = Tiff::new(&changed).and_then(personal::find).is_some_and(|rest| rest.is_empty());
     // Data whose directories overlap may be damaged by the removal.

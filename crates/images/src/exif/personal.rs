@@ -53,6 +53,8 @@ const KEPT: [RangeInclusive<u16>; 32] = [
 const MAX_DIRECTORIES: usize = 16;
 /// The most entries that are read, in all directories. Cameras write up to some hundred.
 pub(super) const MAX_ENTRIES: usize = 1_000;
+/// Bytes before the directories: the byte order, and the position of the first directory.
+const HEADER_BYTES: usize = 8;
 /// Bytes of the position of the next directory, after the entries.
 const NEXT_BYTES: usize = 4;
 
@@ -63,6 +65,8 @@ pub(super) struct Personal {
     entries: Vec<(Directory, Vec<usize>)>,
     /// Values that the entries refer to.
     values: Vec<Range<usize>>,
+    /// The directories, and the values of the entries that stay.
+    kept: Vec<Range<usize>>,
 }
 
 /// Finds the entries with personal data in all directories. Returns `None` if the data cannot be read, or has more than
@@ -93,6 +97,8 @@ impl Search<'_> {
             read.push(at);
             let directory = self.tiff.directory(at)?;
             self.count(directory)?;
+            let range = directory.range();
+            self.found.kept.push(range.start..range.end + NEXT_BYTES);
             let (mut entries, mut thumbnail) = (Vec::new(), 0..0);
             for entry in directory.entries() {
                 let tag = self.tiff.tag(entry)?;
@@ -100,6 +106,7 @@ impl Search<'_> {
                     open.push(self.tiff.usize(entry + VALUE_OFFSET)?);
                 }
                 if KEPT.iter().any(|kept| kept.contains(&tag)) {
+                    self.found.kept.extend(self.tiff.value(entry));
                     continue;
                 }
                 entries.push(entry);
@@ -139,9 +146,21 @@ impl Search<'_> {
 }
 
 impl Personal {
-    /// Returns true if there is nothing to remove.
+    /// Returns true if there is no entry to remove.
     pub(super) fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// Adds all bytes that belong to nothing that stays, such as directories that are not known, what notes of the
+    /// maker refer to, and what is after the last value. `length` is that of the data.
+    pub(super) fn add_rest(&mut self, length: usize) {
+        let mut end = HEADER_BYTES;
+        self.kept.sort_by_key(|range| range.start);
+        for range in &self.kept {
+            self.values.push(end..range.start.min(length));
+            end = end.max(range.end);
+        }
+        self.values.push(end..length);
     }
 
     /// Overwrites the values with zeros and removes the entries. `bytes` is a copy of `tiff`. Returns `None` if a value

@@ -70,6 +70,26 @@ fn only_known_entries_stay() {
     }
 }
 
+/// What no entry that stays refers to: the content of a directory that is not known, what a maker note refers to outside
+/// of itself, and what follows the last value.
+#[test]
+fn bytes_that_belong_to_nothing_are_erased() {
+    let maker_note = entry(0x927c, 8, 80);
+    let unknown_directory = entry(0x014a, 1, 100);
+    for removed in [None, Some(maker_note), Some(unknown_directory)] {
+        let entries: Vec<_> =
+            [entry(0x010f, 8, 62), entry(0x0112, 1, 1)].into_iter().chain(removed).collect();
+        let mut tiff = data(&entries);
+        tiff.resize(62, 0);
+        tiff.extend(b"Camera\0\0");
+        tiff.resize(110, 0);
+        tiff.extend(b"SECRET!!");
+        let Cleaned::Changed(changed) = cleaned(&tiff) else { panic!("{entries:?}") };
+        assert!(has(&changed, b"Camera") && !has(&changed, b"SECRET"), "{entries:?}");
+        assert_eq!(cleaned(&changed), Cleaned::Unchanged);
+    }
+}
+
 /// The next directory refers to a smaller JPEG, which may have its own metadata.
 #[test]
 fn the_thumbnail_is_erased() {
@@ -81,6 +101,8 @@ fn the_thumbnail_is_erased() {
     tiff.resize(80, 0);
     tiff.extend(b"SECRET!!rest");
     let Cleaned::Changed(changed) = cleaned(&tiff) else { panic!() };
+    assert_eq!(changed[80..], [0; 12]);
+    let Cleaned::Changed(changed) = cleaned_without_end(&tiff) else { panic!() };
     assert_eq!(&changed[80..], b"\0\0\0\0\0\0\0\0rest");
     assert_eq!(changed[26], 1, "the other entry stays");
 }
@@ -126,7 +148,7 @@ fn values_may_overlap() {
     tiff.resize(38, 0);
     tiff.extend([7; 122]);
     tiff.extend(b"rest");
-    let Cleaned::Changed(changed) = cleaned(&tiff) else { panic!() };
+    let Cleaned::Changed(changed) = cleaned_without_end(&tiff) else { panic!() };
     assert_eq!(changed[38..160], [0; 122]);
     assert_eq!(&changed[160..], b"rest");
     // A value that ends after the data.

@@ -7,6 +7,7 @@ use std::ops::{ControlFlow, Range};
 
 use super::edits::{Edits, MAX_EDITS};
 use super::items::Items;
+use super::trailing::MAX_PADDING_BYTES;
 use crate::exif::{self, Cleaned};
 use crate::reader::Reader;
 
@@ -24,25 +25,21 @@ const MAX_META_BYTES: u64 = 4 << 20;
 /// The most boxes that are read. Of content with more of them the rest is removed.
 const MAX_BOXES: usize = MAX_EDITS;
 
+/// Free space: boxes that stay, without their content.
+const FREE: &[&[u8; 4]] = &[b"free", b"skip", b"wide"];
 /// The boxes that stay, in the file and within each box that contains boxes.
-const FILE: &[&[u8; 4]] = &[
-    b"ftyp", b"styp", b"meta", b"mdat", b"moov", b"moof", b"mfra", b"sidx", b"pdin", b"free", b"skip",
-    b"wide",
-];
-const META: &[&[u8; 4]] = &[
-    b"hdlr", b"pitm", b"iloc", b"iinf", b"iref", b"iprp", b"idat", b"dinf", b"grpl", b"ipro", b"free",
-    b"skip",
-];
+const FILE: &[&[u8; 4]] = &[b"ftyp", b"styp", b"meta", b"mdat", b"moov", b"moof", b"mfra", b"sidx", b"pdin"];
+const META: &[&[u8; 4]] =
+    &[b"hdlr", b"pitm", b"iloc", b"iinf", b"iref", b"iprp", b"idat", b"dinf", b"grpl", b"ipro"];
 const PROPERTIES: &[&[u8; 4]] = &[b"ipco", b"ipma"];
 /// What an item looks like and how it is coded. Names, descriptions and times are not among these.
 const PROPERTY: &[&[u8; 4]] = &[
     b"ispe", b"pixi", b"colr", b"pasp", b"clap", b"irot", b"imir", b"auxC", b"hvcC", b"lhvC", b"av1C",
     b"avcC", b"vvcC", b"evcC", b"jpgC", b"uncC", b"cmpd", b"a1op", b"a1lx", b"lsel", b"oinf", b"tols",
-    b"rloc", b"iscl", b"rref", b"rrtp", b"clli", b"mdcv", b"cclv", b"amve", b"ndwt", b"reve", b"free",
-    b"skip",
+    b"rloc", b"iscl", b"rref", b"rrtp", b"clli", b"mdcv", b"cclv", b"amve", b"ndwt", b"reve",
 ];
-const MOVIE: &[&[u8; 4]] = &[b"mvhd", b"trak", b"mvex", b"iods", b"free", b"skip"];
-const TRACK: &[&[u8; 4]] = &[b"tkhd", b"mdia", b"edts", b"tref", b"trgr", b"free", b"skip"];
+const MOVIE: &[&[u8; 4]] = &[b"mvhd", b"trak", b"mvex", b"iods"];
+const TRACK: &[&[u8; 4]] = &[b"tkhd", b"mdia", b"edts", b"tref", b"trgr"];
 
 pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
     let mut edits = Edits::default();
@@ -96,7 +93,8 @@ impl Boxes {
         range: Range<u64>,
         kept: &[&[u8; 4]],
     ) -> io::Result<()> {
-        reader.seek(range.start)?;
+        let mut end = range.start;
+        reader.seek(end)?;
         while let Some(found) = next_box(reader, range.end)? {
             self.count += 1;
             if self.count > MAX_BOXES || (&found.name == b"meta" && found.length() > MAX_META_BYTES) {
@@ -104,7 +102,9 @@ impl Boxes {
                 return Ok(());
             }
             let content = found.content.clone();
-            if !kept.contains(&&found.name) {
+            if FREE.contains(&&found.name) {
+                self.erased.push(content.clone());
+            } else if !kept.contains(&&found.name) {
                 self.freed.push(found.name_at);
                 self.erased.push(content.clone());
             }
@@ -123,7 +123,12 @@ impl Boxes {
                 b"trak" if kept == MOVIE => self.read(reader, content.clone(), TRACK)?,
                 _ => {}
             }
-            reader.seek(content.end)?;
+            end = content.end;
+            reader.seek(end)?;
+        }
+        // Not a box.
+        if kept == FILE && range.end - end > MAX_PADDING_BYTES {
+            self.rest = self.rest.or(Some(end));
         }
         Ok(())
     }
@@ -191,7 +196,7 @@ fn find_texts(reader: &mut Reader<impl Read + Seek>, edits: &mut Edits) -> io::R
             0 | 1 if !edits.touches(at, at + 8) => {
                 reader.seek(at)?;
                 let tiff = reader.bytes(EXIF_BYTES)?;
-                if let Cleaned::Changed(changed) = exif::cleaned(&tiff) {
+                if let Cleaned::Changed(changed) = exif::cleaned_without_end(&tiff) {
                     edits.replace_difference(at, &tiff, &changed);
                 }
             }

@@ -309,6 +309,11 @@ fn only_known_boxes_and_images_of_avif_stay() {
     for text in [&b"PIXELS"[..], b"Camera", b"free\0\0\0\0\0\0", b"mvhd\x07", b"name\0"] {
         assert!(has(&result, text), "{}", String::from_utf8_lossy(text));
     }
+    // Free space, and bytes after the boxes that are none.
+    let free = [&content[..], &iso_box(b"free", b"SECRET"), &iso_box(b"skip", b"SECRET")].concat();
+    let trailing = [&free[..], b"\0\0\0\x03", &b"SECRET".repeat(5)].concat();
+    let cut = stripped(&trailing, MetadataFormat::Iso);
+    assert!(!has_secret(&cut) && cut.len() == free.len());
     for text in [&b"udes"[..], b"uuid", b"jumb", b"udta"] {
         assert!(!has(&result, text));
     }

@@ -6,7 +6,7 @@ use super::edits::Edits;
 use crate::reader::Reader;
 
 /// Bytes after the end of an image that stay. Some writers pad their files.
-const MAX_PADDING_BYTES: u64 = 16;
+pub(super) const MAX_PADDING_BYTES: u64 = 16;
 
 /// Removes everything from the next byte on, unless it is padding.
 pub(super) fn remove_trailing(reader: &Reader<impl Read + Seek>, edits: &mut Edits) {

@@ -87,16 +87,27 @@ fn reads_workbooks_with_the_largest_limits() {
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
-#[test]
-fn reads_rows_after_the_largest_row_number() {
+/// Opens a workbook whose sheet has these rows, as XML.
+fn open(rows: &str) -> Result<TableReader, TableError> {
     let mut parts = parts(&workbook());
     let (_, sheet) = parts.iter_mut().find(|(name, _)| name.ends_with("sheet1.xml")).unwrap();
-    let cell = "<c t='str'><v>a</v></c>";
-    let rows = format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX);
     let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     *sheet = format!("<worksheet xmlns='{namespace}'><sheetData>{rows}</sheetData></worksheet>").into_bytes();
+    TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, rank, &mut Budget::new(LIMITS))
+}
+
+#[test]
+fn two_cells_at_one_place_are_refused() {
+    let rows = |second: &str| format!("<row r='1'><c r='A1'><v>1</v></c>{second}</row>");
+    assert!(open(&rows("<c r='B1'><v>2</v></c>")).is_ok() && open(&rows("<c r='A1' s='0'/>")).is_ok());
+    assert!(matches!(open(&rows("<c r='A1'><v>2</v></c>")), Err(TableError::Unreadable(_, Some(1)))));
+}
+
+#[test]
+fn reads_rows_after_the_largest_row_number() {
+    let cell = "<c t='str'><v>a</v></c>";
+    let mut table = open(&format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX)).unwrap();
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, rank, &mut budget).unwrap();
     let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
     assert_eq!(lines, [u64::MAX; 2]);
 }

@@ -89,6 +89,11 @@ pub(crate) fn parsed_url(text: &str) -> String {
 
 /// Returns what is wrong with the URL of a receiver.
 fn url_error(text: &str, allow_private: bool) -> Option<&'static str> {
+    // The parser would drop or encode these.
+    let is_direction = |c| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if text.contains(|c: char| c.is_control() || is_direction(c)) {
+        return Some("must not have control characters");
+    }
     let Ok(url) = text.parse::<Url>() else {
         return Some("must be an absolute URL such as https://example.com/webhooks");
     };
@@ -132,6 +137,12 @@ mod tests {
             ("https://:secret@hooks.example/", "password"),
             ("https://hooks.example/#part", "fragment"),
             ("https://hooks.example/#", "fragment"),
+            ("https://hooks.example/\0", "control characters"),
+            ("\thttps://hooks.example/", "control characters"),
+            ("https://hooks.exa\tmple/", "control characters"),
+            ("https://hooks.example/\r\nX: y", "control characters"),
+            ("https://hooks.example/\u{85}", "control characters"),
+            ("https://hooks.example/\u{202e}", "control characters"),
         ] {
             let message = url_error(invalid, false).unwrap_or_default();
             assert!(message.contains(part), "{invalid}: {message}");

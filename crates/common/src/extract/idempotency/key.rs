@@ -30,9 +30,13 @@ impl Scope {
 /// Returns the key of a request, if it has one.
 ///
 /// # Errors
-/// Returns one error if the key is not 1 to 255 ASCII characters.
+/// Returns one error if the key is not 1 to 255 ASCII characters, or if there are several.
 pub(super) fn parse(request: &HttpRequest) -> Result<Option<&str>, ValidationErrors> {
-    let Some(value) = request.headers().get(HEADER) else { return Ok(None) };
+    let mut values = request.headers().get_all(HEADER);
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err(ValidationErrors::one("Idempotency-Key", Code::Format, "must be sent once"));
+    }
     match value.to_str() {
         Ok(key) if (1..=MAX_LENGTH).contains(&key.len()) => Ok(Some(key)),
         _ => {
@@ -58,6 +62,12 @@ mod tests {
     use proptest::prelude::{any, prop_assert_eq};
 
     use super::*;
+
+    #[test]
+    fn refuses_two_keys() {
+        let request = TestRequest::post().append_header((HEADER, "a")).append_header((HEADER, "a"));
+        assert!(key_errors(&request.to_http_request()).failed("Idempotency-Key"));
+    }
 
     proptest::proptest! {
         #[test]

@@ -128,7 +128,11 @@ impl SheetRows {
                     while cells.len() <= column {
                         cells.push(Cell::Text(String::new()));
                     }
-                    cells[column] = cell;
+                    if std::mem::replace(&mut cells[column], cell) != Cell::Text(String::new()) {
+                        let message =
+                            "has two cells at one place: save it again in a spreadsheet application";
+                        return Err(TableError::unreadable(message, Some(self.line)));
+                    }
                 }
                 (Namespace::Main, Event::End(e)) if e.local_name().as_ref() == b"row" => {
                     let mut row = TableRow { line: self.line, cells, is_hidden: self.is_hidden, formulas };
