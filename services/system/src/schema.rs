@@ -34,7 +34,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Blobs that files use. The sweep removes others from the blob store.
+    /// Blobs that files use. The sweep removes others from the blob store. The table is named `contents` since 1.0.
     #[sql_name = "contents"]
     blobs (hash) {
         /// SHA-256 of the content, 64 hexadecimal digits.

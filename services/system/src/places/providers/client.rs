@@ -1,12 +1,16 @@
-//! The HTTP client of external providers. It limits the duration and size of responses and never logs keys or texts of
-//! requests and responses.
+//! The HTTP client of external providers, their API keys, and their metrics (docs/metrics.md).
+//!
+//! The client limits the duration and size of responses and never logs keys or texts of requests and responses.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use common::{Error, redacted_json_error, traces};
-use metrics::Counter;
+use metrics::{Counter, counter, describe_counter};
+use parking_lot::RwLock;
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
@@ -14,22 +18,22 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use url::Url;
 
-use super::credential::Credential;
-use crate::places::metrics::provider_calls;
+use crate::cache::SecretReloader;
+use crate::config::setting;
 
 /// Maximum size of a response in bytes.
 const MAX_RESPONSE_BYTES: usize = 1 << 20;
 
 /// The role of a provider.
 #[derive(Clone, Copy)]
-pub(in crate::places) enum ProviderKind {
+pub(crate) enum ProviderKind {
     Addresses,
     Words,
 }
 
 impl ProviderKind {
     /// Returns the subject of the message of a 503.
-    pub(in crate::places) const fn dependency(self) -> &'static str {
+    pub(crate) const fn dependency(self) -> &'static str {
         match self {
             Self::Addresses => "The address provider",
             Self::Words => "The three-word provider",
@@ -189,5 +193,90 @@ fn normalize(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(normalize),
         Value::String(text) => *text = text.trim().to_owned(),
         _ => {}
+    }
+}
+
+/// An API key from a setting or from a file. It stays in this process, is never logged, and is reloaded from its file
+/// when `POST /v1/cache` clears the secrets.
+pub(super) struct Credential {
+    file: Option<PathBuf>,
+    secrets: Arc<SecretReloader>,
+    loaded: RwLock<LoadedKey>,
+}
+
+#[derive(Clone)]
+struct LoadedKey {
+    key: SecretString,
+    /// Generation of secrets that the key was loaded in.
+    generation: u64,
+}
+
+impl Credential {
+    /// Loads the key from the setting `name`, or from the file that the setting `<name>_file` names.
+    ///
+    /// # Errors
+    /// Fails if none or both of the settings are set, or the file is unreadable or empty.
+    pub(super) fn open(
+        name: &str,
+        key: Option<&SecretString>,
+        file: Option<&Path>,
+        secrets: &Arc<SecretReloader>,
+    ) -> anyhow::Result<Self> {
+        let key = key.filter(|key| !key.expose_secret().is_empty());
+        let file_setting = setting(&format!("{name}_file"));
+        let generation = secrets.generation();
+        let key = match (key, file) {
+            (Some(key), None) => key.clone(),
+            (None, Some(path)) => read_key(path)
+                .with_context(|| format!("{file_setting}: set it to a file that contains the key"))?,
+            (None, None) => bail!("set {} or {file_setting} to the provider's key", setting(name)),
+            (Some(_), Some(_)) => bail!("set either {} or {file_setting}, not both", setting(name)),
+        };
+        Ok(Self {
+            file: file.map(Path::to_owned),
+            secrets: secrets.clone(),
+            loaded: RwLock::new(LoadedKey { key, generation }),
+        })
+    }
+
+    /// Returns the current key. Keeps the previous key if the file cannot be reloaded.
+    pub(super) fn current(&self) -> SecretString {
+        let loaded = self.loaded.read().clone();
+        let generation = self.secrets.generation();
+        let Some(file) = self.file.as_ref().filter(|_| loaded.generation != generation) else {
+            return loaded.key;
+        };
+        match read_key(file) {
+            Ok(key) => {
+                *self.loaded.write() = LoadedKey { key: key.clone(), generation };
+                key
+            }
+            Err(error) => {
+                tracing::warn!(error = format!("{error:#}"), "cannot reload the provider's key");
+                loaded.key
+            }
+        }
+    }
+}
+
+/// Reads a key file. Blocks: the file is local and has one short line.
+fn read_key(path: &Path) -> anyhow::Result<SecretString> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    ensure!(!text.trim().is_empty(), "{} is empty", path.display());
+    Ok(text.trim().into())
+}
+
+/// Calls of a provider, `addresses` or `words`, over the network. `outcome` is `answered` or `failed`.
+fn provider_calls(provider: &'static str, outcome: &'static str) -> Counter {
+    counter!("drover_provider_calls_total", "provider" => provider, "outcome" => outcome)
+}
+
+/// Describes the metrics and initializes them to 0.
+pub(crate) fn register_metrics() {
+    describe_counter!("drover_provider_calls_total", "Calls of providers over the network, by outcome");
+    for provider in ["addresses", "words"] {
+        for outcome in ["answered", "failed"] {
+            provider_calls(provider, outcome).increment(0);
+        }
     }
 }

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::client::{ProviderClient, ProviderKind, ProviderResponse};
-use super::embedded_gazetteer::{EmbeddedGazetteer, region_iso};
-use super::provider::{Geocoder, ProviderFuture};
+use super::embedded::{EmbeddedGazetteer, region_iso};
+use super::{Geocoder, ProviderFuture};
 use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// The name of the provider.

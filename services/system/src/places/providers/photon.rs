@@ -4,8 +4,8 @@ use common::Error;
 use serde::Deserialize;
 
 use super::client::{ProviderClient, ProviderResponse};
-use super::embedded_gazetteer::{EmbeddedGazetteer, region_iso};
-use super::provider::{Geocoder, ProviderFuture};
+use super::embedded::{EmbeddedGazetteer, region_iso};
+use super::{Geocoder, ProviderFuture};
 use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// The name of the provider.

@@ -5,7 +5,7 @@ use common::Error;
 use serde::Deserialize;
 
 use super::client::{ProviderClient, ProviderResponse};
-use super::provider::{ProviderFuture, WordScheme, unknown_words};
+use super::{ProviderFuture, WordScheme, unknown_words};
 use crate::places::model::Coordinates;
 
 /// A what3words service.

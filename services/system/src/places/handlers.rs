@@ -1,23 +1,94 @@
-//! The query parameters, and the rules on them that no schema can state.
+//! `GET /v1/locations/…` finds a location by three words, by address id or by coordinates. `GET /v1/addresses`
+//! searches addresses. The routes need no token and exist under `/v1` and `/v1/public`.
 
-use common::PageRequest;
+use actix_web::web::Data;
+use actix_web::{HttpRequest, get};
 use common::validation::{Code, ValidationErrors};
 use common::wire::{ExternalId, QueryText};
+use common::{Error, ErrorResponses, JsonResponse, PageRequest, Query, offset_links};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
+use utoipa_actix_web::service_config::ServiceConfig;
 
-use super::model::{AddressQuery, Coordinates};
+use super::model::{AddressQuery, AddressSearch, Coordinates, Location};
+use crate::System;
 use crate::countries::parse_country_code;
 
 /// Matches of a page if the request has no `limit`.
 const DEFAULT_LIMIT: i64 = 10;
 
+/// Registers the routes in one of the two groups.
+pub(crate) fn routes(group: &mut ServiceConfig) {
+    group.service(by_words);
+    group.service(by_address_id);
+    group.service(by_coordinates);
+    group.service(search_addresses);
+}
+
+/// Get location by three-word address
+///
+/// The coordinates are the centre of the cell. An address that does not exist in the deployment's scheme is refused
+/// with up to three similar addresses in `data.suggestions`.
+#[utoipa::path(operation_id = "find_location_by_words", tag = "locations", params(WordsParams),
+    responses((status = 200, body = Location), ErrorResponses))]
+#[get("/locations/three-words")]
+async fn by_words(query: Query<WordsParams>, system: Data<System>) -> Result<JsonResponse, Error> {
+    let words = query.check(WordsParams::parse)?;
+    JsonResponse::json(&system.places.find_by_words(&words).await?)
+}
+
+/// Get location by address id
+#[utoipa::path(operation_id = "find_location_by_address", tag = "locations", params(AddressIdParams),
+    responses(
+        (status = 200, body = Location), (status = 404, description = "The source has no address with this id."),
+        ErrorResponses))]
+#[get("/locations/address")]
+async fn by_address_id(query: Query<AddressIdParams>, system: Data<System>) -> Result<JsonResponse, Error> {
+    let sources = system.places.sources();
+    let (id, source) = query.check(|params, errors| params.parse(&sources, errors))?;
+    JsonResponse::json(&system.places.find_by_address_id(source, &id).await?)
+}
+
+/// Get location by coordinates
+///
+/// Returns the requested coordinates with the nearest address.
+#[utoipa::path(operation_id = "find_location_by_coordinates", tag = "locations", params(CoordinatesParams),
+    responses((status = 200, body = Location), ErrorResponses))]
+#[get("/locations/coordinates")]
+async fn by_coordinates(
+    query: Query<CoordinatesParams>,
+    system: Data<System>,
+) -> Result<JsonResponse, Error> {
+    let coordinates = query.check(CoordinatesParams::parse)?;
+    JsonResponse::json(&system.places.find_by_coordinates(coordinates).await?)
+}
+
+/// Search addresses
+///
+/// The response has the members of the best match, and all matches in `results`: exact matches first, then prefixes,
+/// then similar spellings. Among matches of the same kind, places of enabled countries come first, then larger places.
+#[utoipa::path(operation_id = "search_addresses", tag = "addresses", params(SearchParams),
+    responses(
+        (status = 200, body = AddressSearch, headers(("Link" = String, description = "RFC 8288: first, prev, next"))),
+        (status = 404, description = "No container has this id."), ErrorResponses))]
+#[get("/addresses")]
+async fn search_addresses(
+    request: HttpRequest,
+    query: Query<SearchParams>,
+    system: Data<System>,
+) -> Result<JsonResponse, Error> {
+    let (address_query, page) = query.check(SearchParams::parse)?;
+    let (results, has_next) = system.places.search(&address_query).await?;
+    let links = offset_links(&request, &system.public_url, &page, has_next);
+    Ok(JsonResponse::json(&AddressSearch::from(results))?.links(links))
+}
+
 /// Parameters of the lookup by three words.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
-pub(super) struct WordsParams {
+struct WordsParams {
     /// Three words separated by dots or spaces, in any case: `word.word.word`.
     #[param(required = true, value_type = String, min_length = 1, max_length = 1000, example = "traceable.backwoods.rowboat",
         pattern = r"^[^\x00-\x1f\x7f-\x9f]*$")]
@@ -26,7 +97,7 @@ pub(super) struct WordsParams {
 
 impl WordsParams {
     /// Returns the normalized words.
-    pub(super) fn parse(&self, errors: &mut ValidationErrors) -> String {
+    fn parse(&self, errors: &mut ValidationErrors) -> String {
         require("query", &self.query, errors);
         normalize_words(&self.query)
     }
@@ -36,7 +107,7 @@ impl WordsParams {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
-pub(super) struct AddressIdParams {
+struct AddressIdParams {
     /// Id of a search result.
     #[param(required = true, example = "place:2647074")]
     id: ExternalId,
@@ -47,11 +118,7 @@ pub(super) struct AddressIdParams {
 
 impl AddressIdParams {
     /// Returns the id and its source, one of `sources`. The first of them is the default.
-    pub(super) fn parse(
-        &self,
-        sources: &[&'static str],
-        errors: &mut ValidationErrors,
-    ) -> (String, &'static str) {
+    fn parse(&self, sources: &[&'static str], errors: &mut ValidationErrors) -> (String, &'static str) {
         require("id", &self.id, errors);
         let by_name =
             |name: &QueryText| sources.iter().find(|source| source.eq_ignore_ascii_case(name.trim()));
@@ -68,7 +135,7 @@ impl AddressIdParams {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
-pub(super) struct CoordinatesParams {
+struct CoordinatesParams {
     /// Latitude in degrees (WGS84).
     #[param(required = true, minimum = -90, maximum = 90, example = 52.0565)]
     lat: f64,
@@ -79,7 +146,7 @@ pub(super) struct CoordinatesParams {
 
 impl CoordinatesParams {
     /// Returns the coordinates. The schema has checked their ranges.
-    pub(super) fn parse(&self, _: &mut ValidationErrors) -> Coordinates {
+    fn parse(&self, _: &mut ValidationErrors) -> Coordinates {
         // Adding 0 turns -0 into 0.
         Coordinates { lat: self.lat + 0.0, lon: self.lon + 0.0 }
     }
@@ -89,7 +156,7 @@ impl CoordinatesParams {
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub(super) struct SearchParams {
+struct SearchParams {
     /// A place, an address or a postcode. With `id`, filters the contents of the container.
     #[param(example = "hereford")]
     query: QueryText,
@@ -109,7 +176,7 @@ pub(super) struct SearchParams {
 
 impl SearchParams {
     /// Returns the search and the requested page.
-    pub(super) fn parse(&self, errors: &mut ValidationErrors) -> (AddressQuery, PageRequest) {
+    fn parse(&self, errors: &mut ValidationErrors) -> (AddressQuery, PageRequest) {
         // An invalid `id` was removed but counts as present.
         if self.id.is_none() && !errors.failed("id") {
             require("query", &self.query, errors);

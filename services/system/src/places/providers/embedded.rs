@@ -1,4 +1,4 @@
-//! The embedded geocoder. It needs no network and never fails.
+//! The embedded geocoder and the embedded three-word grid. They need no network and never fail.
 
 use std::collections::BTreeSet;
 use std::future::ready;
@@ -9,7 +9,7 @@ use common::Error;
 use gazetteer::{CountrySet, Gazetteer};
 use sha2::{Digest, Sha256};
 
-use super::provider::{GAZETTEER, Geocoder, ProviderFuture};
+use super::{GAZETTEER, Geocoder, ProviderFuture, WordScheme, unknown_words};
 use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
 
 /// Maximum length in bytes of the codes of enabled countries in a cache key. Longer lists are hashed.
@@ -17,7 +17,7 @@ const MAX_SCOPE_BYTES: usize = 30;
 
 /// The gazetteer as a geocoder.
 #[derive(Clone)]
-pub(in crate::places) struct EmbeddedGazetteer {
+pub(crate) struct EmbeddedGazetteer {
     gazetteer: Arc<Gazetteer>,
     /// Countries whose places come first.
     enabled: CountrySet,
@@ -40,7 +40,7 @@ impl EmbeddedGazetteer {
     }
 
     /// Returns true for the id of a container of the gazetteer.
-    pub(in crate::places) fn is_container(&self, id: &str) -> bool {
+    pub(crate) fn is_container(&self, id: &str) -> bool {
         self.gazetteer.is_container(id)
     }
 
@@ -139,5 +139,23 @@ impl From<gazetteer::Hit> for AddressResult {
             gazetteer::HitKind::Container => AddressKind::Container,
         };
         Self { id: hit.id, kind, text: hit.text, description: hit.description, source: GAZETTEER.to_owned() }
+    }
+}
+
+/// The open three-word scheme of the gazetteer crate.
+pub(super) struct Grid(pub gazetteer::Grid);
+
+impl WordScheme for Grid {
+    fn name(&self) -> &'static str {
+        "grid"
+    }
+
+    fn encode(&self, coordinates: Coordinates) -> ProviderFuture<'_, String> {
+        Box::pin(ready(Ok(self.0.encode(coordinates.lat, coordinates.lon))))
+    }
+
+    fn decode<'a>(&'a self, words: &'a str) -> ProviderFuture<'a, (String, Coordinates)> {
+        let decoded = self.0.decode(words).map_err(|unknown| unknown_words(unknown.suggestions));
+        Box::pin(ready(decoded.map(|(lat, lon)| (words.to_owned(), Coordinates { lat, lon }))))
     }
 }
