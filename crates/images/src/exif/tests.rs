@@ -70,8 +70,8 @@ fn only_known_entries_stay() {
     }
 }
 
-/// What no entry that stays refers to: the content of a directory that is not known, what a maker note refers to outside
-/// of itself, and what follows the last value.
+/// What no entry that stays refers to: the content of a directory that is not known, what a maker note refers to
+/// outside of itself, and what follows the last value.
 #[test]
 fn bytes_that_belong_to_nothing_are_erased() {
     let maker_note = entry(0x927c, 8, 80);
