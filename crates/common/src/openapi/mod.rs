@@ -159,7 +159,7 @@ impl Operation {
 
     /// Returns true if `Accept` can choose between formats.
     pub(crate) fn has_formats(&self) -> bool {
-        self.media_types.len() > 1
+        self.media_types.len() > 1 || self.media_types.iter().any(|media_type| media_type == "*/*")
     }
 
     /// Checks the `Accept` header.

@@ -114,6 +114,8 @@ testkit::on_both! {
         let (id, entered) = (create_load(&app).await, create_load(&app).await);
         let sent = json!({"loadId": id, "driverId": "dai"});
         app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
+        let unknown = app.call("DELETE", &format!("/v1/loads/{id}/drivers/nobody")).by(&haul);
+        assert_eq!(unknown.header("if-match", "\"99\"").send().await.error(404), "not_found");
         let correction = json!({"weightNet": 28, "reason": "misread"});
         for (method, path, user, body) in [
             ("POST", format!("/v1/loads/{entered}/accept"), &grain, json!({})),

@@ -35,8 +35,6 @@ pub(super) struct Representation {
     /// The file name for the client.
     name: String,
     etag: String,
-    /// Whether other clients may get another type.
-    varies: bool,
 }
 
 impl Representation {
@@ -47,14 +45,7 @@ impl Representation {
             media_type: file.content_type.clone(),
             name: file.name.clone(),
             etag: file.hash.clone(),
-            varies: false,
         }
-    }
-
-    /// Returns the same bytes, in place of which other clients may get a smaller copy.
-    #[must_use]
-    pub(super) fn varying(self) -> Self {
-        Self { varies: true, ..self }
     }
 
     /// Returns the bytes of a smaller copy.
@@ -64,7 +55,6 @@ impl Representation {
             media_type: found.media_type.to_owned(),
             name: file_name(&file.name, found.media_type),
             etag: format!("{}-{}", file.hash, copy.tag()),
-            varies: true,
         }
     }
 }
@@ -86,14 +76,14 @@ pub(super) async fn respond(
     modified: Timestamp,
     cache: CachePolicy,
 ) -> Result<HttpResponse, Error> {
-    let Representation { bytes, media_type, name, etag, varies } = representation;
+    let Representation { bytes, media_type, name, etag } = representation;
     let seconds = u64::try_from(modified.millis() / 1000).unwrap_or_default();
     let validators = Validators {
         etag: EntityTag::new_strong(etag),
         last_modified: (UNIX_EPOCH + Duration::from_secs(seconds)).into(),
     };
     if validators.is_not_modified(request) {
-        return Ok(builder(StatusCode::NOT_MODIFIED, validators, cache, varies).finish());
+        return Ok(builder(StatusCode::NOT_MODIFIED, validators, cache).finish());
     }
     let size = match &bytes {
         ByteSource::Stored(_, size) => *size,
@@ -110,14 +100,14 @@ pub(super) async fn respond(
     };
     let mut response = match requested {
         Some(range) => {
-            let mut response = builder(StatusCode::PARTIAL_CONTENT, validators, cache, varies);
+            let mut response = builder(StatusCode::PARTIAL_CONTENT, validators, cache);
             response.insert_header(ContentRange(ContentRangeSpec::Bytes {
                 range: Some((range.start, range.end - 1)),
                 instance_length: Some(size),
             }));
             response
         }
-        None => builder(StatusCode::OK, validators, cache, varies),
+        None => builder(StatusCode::OK, validators, cache),
     };
     // The PDF viewers of browsers refuse to start in a sandbox.
     if !sniff::is_pdf(&media_type) {
@@ -128,12 +118,7 @@ pub(super) async fn respond(
     Ok(response.body(body))
 }
 
-fn builder(
-    status: StatusCode,
-    validators: Validators,
-    cache: CachePolicy,
-    varies: bool,
-) -> HttpResponseBuilder {
+fn builder(status: StatusCode, validators: Validators, cache: CachePolicy) -> HttpResponseBuilder {
     let mut response = HttpResponse::build(status);
     response.insert_header(ETag(validators.etag)).insert_header(LastModified(validators.last_modified));
     response.insert_header((header::ACCEPT_RANGES, "bytes"));
@@ -144,9 +129,6 @@ fn builder(
     response.insert_header((header::CACHE_CONTROL, cache));
     // Disables compression: the ETag and the ranges refer to the uncompressed bytes.
     response.insert_header((header::CONTENT_ENCODING, "identity"));
-    if varies {
-        response.insert_header((header::VARY, "Accept"));
-    }
     response
 }
 

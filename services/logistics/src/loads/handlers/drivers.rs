@@ -59,7 +59,6 @@ pub(super) async fn revoke(
     let (id, driver) = (path.id()?, check_path_text(names.into_inner().1)?);
     let effect = move |c: &mut _| {
         let stored = store::find_own_stored(c, &caller, id)?;
-        condition.check(stored.revision)?;
         let since = store::carried_since(c, &stored.load, &caller)?.map(|since| since.at);
         // Ids are stored in this form. Earlier releases stored some as they were written.
         let normalized = TextForm::Id.normalize(&driver);
@@ -70,6 +69,7 @@ pub(super) async fn revoke(
         } else {
             return Err(Error::NotFound);
         };
+        condition.check(stored.revision)?;
         store::revoke_driver(c, &stored.load, removed, &caller)
     };
     app.db.write(effect).await?;

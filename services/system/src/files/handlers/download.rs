@@ -11,7 +11,9 @@ use crate::examples;
 use crate::files::blob_store::BlobName;
 use crate::files::download::{CachePolicy, Representation, respond};
 use crate::files::images::{ImageCopy, Width};
-use crate::files::links::{INVALID_LINK, LinkParams, Maker, SignedLink, find_key, tenant_tag};
+use crate::files::links::{
+    INVALID_LINK, LinkParams, Maker, SignedLink, find_key, repeats_parameter, tenant_tag,
+};
 use crate::files::model::File;
 use crate::files::responses::Binary;
 use crate::files::store;
@@ -77,6 +79,9 @@ pub(super) async fn download_by_link(
     // A width that no link has is as wrong as one that the signature does not cover.
     let width = query.check(|params, _| params.width).map_err(|_| Error::Forbidden(INVALID_LINK))?;
     let id = path.id()?;
+    if repeats_parameter(request.query_string()) {
+        return Err(Error::Forbidden(INVALID_LINK));
+    }
     let link = link.check(|params, _| SignedLink::parse(id, width, params))??;
     let target = link.target.clone();
     let found = system.db.read(move |c| {
@@ -110,10 +115,9 @@ async fn send(
         let copy = ImageCopy::new(name.clone(), width, accepts("image/webp"));
         let accepts_original = accepts(&file.content_type);
         let found = system.image_copies.find_or_make(tenant, file, &name, &copy, accepts_original).await?;
-        representation = match found {
-            Some(found) => Representation::copy(file, &copy, found),
-            None => representation.varying(),
-        };
+        if let Some(found) = found {
+            representation = Representation::copy(file, &copy, found);
+        }
     }
     respond(request, &system.blob_store, representation, file.created_at, cache).await
 }

@@ -14,6 +14,7 @@ use common::{Caller, Error};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use url::form_urlencoded;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 pub(crate) use store::{LinkKey, create_first_key, find_key, replace_key, signing_key};
@@ -186,6 +187,14 @@ impl LinkTarget {
         let by = self.maker.as_ref().map(|maker| format!("\nby {}", maker.0)).unwrap_or_default();
         format!("file {}\nwidth {width}\nexpires {}{by}", self.id, self.expires)
     }
+}
+
+/// Returns true if a query has a parameter of a link more than once.
+pub(crate) fn repeats_parameter(query: &str) -> bool {
+    let names = || form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+    ["expires", "by", "key", "signature", "width"]
+        .iter()
+        .any(|known| names().filter(|name| name == known).count() > 1)
 }
 
 impl SignedLink {

@@ -82,6 +82,8 @@ on_all! {
             format!("{path}A"),
             format!("{path}&width=320"),
             format!("{path}&width=321"),
+            format!("{path}&expires={expires}"),
+            path.replacen("expires=", "expires=1&expires=", 1),
             path.split("&signature").next().unwrap().to_owned(),
             path.split('?').next().unwrap().to_owned(),
         ] {
