@@ -194,7 +194,6 @@ impl Service for Livestock {
         tokio::join!(
             completer.run(|| service.webhooks.wake()),
             listings::run_background(&service.db, &service.facets),
-            listings::run_snapshots(&service.db),
             service.shares.run(),
             service.webhooks.run(),
             Matcher::new(&service.db, &service.parameter_rules, service.replica)

@@ -142,34 +142,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    facet_snapshots (id) {
-        id -> database::IdSql,
-        // See `facets::snapshot::model::layout`.
-        layout -> Text,
-        // A position in `listing_events`, see `facets::store::current_position`.
-        position -> BigInt,
-        // A number of `listing_events`.
-        last_event -> BigInt,
-        listings -> BigInt,
-        // The number of chunks, without chunk 0.
-        chunks -> Integer,
-        // CRC-32 of all chunks.
-        checksum -> BigInt,
-        written_at -> database::TimestampSql,
-    }
-}
-
-diesel::table! {
-    facet_snapshot_chunks (snapshot_id, number) {
-        snapshot_id -> database::IdSql,
-        // Chunk 0 is empty, and is there while the snapshot is written.
-        number -> Integer,
-        // At most about 1 MB.
-        contents -> Binary,
-    }
-}
-
-diesel::table! {
     saved_searches (id) {
         id -> database::IdSql,
         user_id -> Text,
@@ -233,13 +205,6 @@ diesel::table! {
         // The replica that matches, until the time of its lease.
         replica -> Nullable<database::IdSql>,
         leased_until -> Nullable<database::TimestampSql>,
-    }
-}
-
-diesel::table! {
-    // Diesel's table of applied migrations.
-    __diesel_schema_migrations (version) {
-        version -> Text,
     }
 }
 

@@ -6,13 +6,11 @@ use std::time::Duration;
 use common::Error;
 use database::Database;
 
-use super::facets::{FacetService, save_snapshot_if_due};
+use super::facets::FacetService;
 use super::store::{self, RebuildStep};
 
 /// Interval of the background work.
 const BACKGROUND_INTERVAL: Duration = Duration::from_secs(10);
-/// Interval in which snapshots of the facets are written, if they are due.
-const SNAPSHOT_INTERVAL: Duration = Duration::from_secs(30);
 /// How long a replica waits before it tries again to lock the rebuilding of stale rows.
 const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -54,18 +52,5 @@ pub(crate) async fn run_background(db: &Database, facets: &Arc<FacetService>) {
             }
         }
         tokio::time::sleep(BACKGROUND_INTERVAL).await;
-    }
-}
-
-/// Writes snapshots of the facets, for as long as the service runs.
-pub(crate) async fn run_snapshots(db: &Database) {
-    loop {
-        tokio::time::sleep(SNAPSHOT_INTERVAL).await;
-        if let Err(error) = save_snapshot_if_due(db).await {
-            tracing::warn!(
-                error = format!("{error:?}"),
-                "no snapshot of the facets could be written; retrying in 30 s"
-            );
-        }
     }
 }

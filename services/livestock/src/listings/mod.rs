@@ -26,7 +26,7 @@ mod search_text;
 mod store;
 mod word_search;
 
-pub(crate) use background::{rebuild_stale_rows, run_background, run_snapshots};
+pub(crate) use background::{rebuild_stale_rows, run_background};
 pub(crate) use demo::create_demo_data;
 pub(crate) use edit::{Editor, FormValidators};
 pub(crate) use events::{ListingEvent, store::list_of_user as list_events_of_user};

@@ -51,40 +51,6 @@ testkit::on_both! {
         assert!(!statements.iter().any(reads_all), "{statements:#?}");
     }
 
-    async fn a_start_loads_the_snapshot_that_another_replica_has_written(backend) {
-        let (first, a) = (start(backend).await, User::of("a"));
-        let id = create(&first, &a, &full()).await;
-        // On PostgreSQL, open transactions of other tests would make a snapshot leave out events of the last seconds.
-        let (schema, column, value) = match backend {
-            Backend::Sqlite => ("", "", ""),
-            Backend::Postgres => ("livestock.", ", position", ", 1"),
-        };
-        first.database.execute(&format!(
-            "INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at{column})
-             SELECT id, 'u', status, created_at{value} FROM {schema}listings, {}",
-            backend.numbers(1_000)
-        ));
-        // Waits up to 60 s for the background work.
-        for _ in 0..120 {
-            if first.database.count(&format!("{schema}facet_snapshots")) == 1 {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
-        }
-        to(&first, &a, &id, "sold").send().await.ok();
-        create(&first, &a, &full()).await;
-        first.record_statements();
-        let second = App::start_replica::<Livestock>(&first, Settings::default()).await;
-        for app in [&first, &second] {
-            assert_eq!(facets(app, "").await["total"], 1);
-            assert_eq!(facets(app, "f:status=sold").await["total"], 1);
-        }
-        let statements = first.take_statements();
-        assert!(statements.iter().any(|sql| sql.contains("facet_snapshot_chunks")), "{statements:#?}");
-        let reads_all = |sql: &String| sql.contains("additional_info") && sql.contains("LIMIT");
-        assert!(!statements.iter().any(reads_all), "{statements:#?}");
-    }
-
     /// The spelling is that of the catalogue, else that of the first listing. The most frequent value comes first.
     async fn values_that_differ_in_case_are_one_value(backend) {
         let (app, a) = (start(backend).await, User::of("a"));

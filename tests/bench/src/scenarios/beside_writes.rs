@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
-use stack::fixtures::{listings::listing, organised_load};
+use stack::fixtures::listings::{LARGE_ORGANISATION, listing};
+use stack::fixtures::organised_load;
 use stack::http::Body;
 use stack::service::ServiceProcess;
 
@@ -27,6 +28,8 @@ const WRITERS: u32 = 16;
 const QUIET: &str = "quiet";
 /// Number of the first created listing or load.
 const FIRST_NUMBER: usize = 20_000_000;
+/// Number of the first listing that is created beside facets.
+const FIRST_FACETS_NUMBER: usize = 30_000_000;
 
 /// Reads pages of listings while listings are created.
 pub fn listing_page(env: &BenchEnvironment) -> Result<()> {
@@ -34,11 +37,25 @@ pub fn listing_page(env: &BenchEnvironment) -> Result<()> {
     let page = listings::search::benchmark(env, "listing page", paths, Target::None)?;
     let token = page.service.token(Some("org-7"));
     let next = AtomicUsize::new(FIRST_NUMBER);
-    measure(env, &page, |service| {
-        let listing = listing(next.fetch_add(1, Ordering::Relaxed));
-        let path = format!("/v1/listings/{}", listing.path);
-        service.send("POST", &path, &token, &Body::Json(listing.body)).map(drop)
+    measure(env, &page, &RATES, Target::MinRateRatio(0.85), |service| create_listing(service, &token, &next))
+}
+
+/// Counts facets while listings are created. A new listing removes the cached counts that it changes.
+pub fn facets(env: &BenchEnvironment) -> Result<()> {
+    let facets = listings::facets::benchmark(env, "facets", Some(LARGE_ORGANISATION), Target::None, |_| {
+        String::new()
+    })?;
+    let token = facets.service.token(Some("org-7"));
+    let next = AtomicUsize::new(FIRST_FACETS_NUMBER);
+    measure(env, &facets, &RATES[..1], Target::MaxCpu(600.0), |service| {
+        create_listing(service, &token, &next)
     })
+}
+
+fn create_listing(service: &ServiceProcess, token: &str, next: &AtomicUsize) -> Result<()> {
+    let listing = listing(next.fetch_add(1, Ordering::Relaxed));
+    let path = format!("/v1/listings/{}", listing.path);
+    service.send("POST", &path, token, &Body::Json(listing.body)).map(drop)
 }
 
 /// Reads pages of loads while loads are created.
@@ -47,7 +64,7 @@ pub fn load_page(env: &BenchEnvironment) -> Result<()> {
     let page = loads::search::benchmark(env, "load page", paths, Target::None)?;
     let admin = page.service.token(None);
     let next = AtomicUsize::new(FIRST_NUMBER);
-    measure(env, &page, |service| {
+    measure(env, &page, &RATES, Target::MinRateRatio(0.85), |service| {
         let number = next.fetch_add(1, Ordering::Relaxed);
         let mut body = organised_load(&format!("org-{}", number % 50), &format!("W-{number}"), &Value::Null);
         body["carrierId"] = json!(format!("haul-{}", number % 30));
@@ -55,22 +72,24 @@ pub fn load_page(env: &BenchEnvironment) -> Result<()> {
     })
 }
 
-/// Compares pages beside each rate of writes with pages without writes.
+/// Compares requests beside each rate of writes with requests without writes.
 fn measure(
     env: &BenchEnvironment,
     page: &GetBenchmark,
+    rates: &[u32],
+    target: Target,
     write: impl Fn(&ServiceProcess) -> Result<()> + Sync,
 ) -> Result<()> {
     let requests = page.requests(env, &[])?;
     let read = || load::send(env, page.service, &requests, CLIENTS);
-    for rate in RATES {
+    for rate in rates.iter().copied() {
         let name = format!("{} beside {rate} commits/s", page.name);
         let result = Benchmark {
             name: name.clone(),
             service: page.service,
             run: Box::new(|| beside_writes(rate, || write(page.service), read)),
             baselines: vec![Baseline { name: QUIET, run: Box::new(read) }],
-            target: Target::MinRateRatio(0.85),
+            target,
         }
         .measure(env)?;
         env.record(&format!("{name}, part of the quiet rate"), result.rate_percent(QUIET));

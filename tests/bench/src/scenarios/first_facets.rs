@@ -3,10 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use rustix::process::Signal;
 use stack::fixtures::listings::LARGE_ORGANISATION;
-use stack::service::ServiceProcess;
 
 use crate::baselines::floor;
 use crate::environment::{BenchEnvironment, size_label};
@@ -17,9 +16,6 @@ const STARTS: usize = 3;
 /// Maximum time of a stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Maximum time until livestock has written a snapshot of the facet index.
-const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(120);
-
 /// How a service ended before it is started.
 #[derive(Debug, Clone, Copy)]
 enum End {
@@ -27,8 +23,8 @@ enum End {
     Killed,
 }
 
-/// Measures the first start on a copy of the data, starts after a stop, and one after a kill. Waits for a snapshot of
-/// the facet index after the first start. On PostgreSQL the service is a second replica.
+/// Measures the first start on a copy of the data, starts after a stop, and one after a kill. On PostgreSQL the service
+/// is a second replica.
 pub fn run(env: &BenchEnvironment) -> Result<()> {
     let livestock = env.livestock()?;
     let data = env.temp_path("livestock");
@@ -58,7 +54,6 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
         env.add_metric(format!("livestock: {name}"), seconds * 1_000.0, None, "ms");
     };
     add("start to first facets, of a database that no service has stopped with", start(End::Stopped)?.0);
-    wait_for_snapshot(env, open()?)?;
     let times = (0..STARTS).map(|_| start(End::Stopped)).collect::<Result<Vec<_>>>()?;
     let median_of = |value: fn(&(f64, f64)) -> f64| median(times.iter().map(value).collect());
     let (first_facets, once_ready) = (median_of(|times| times.0), median_of(|times| times.1));
@@ -70,17 +65,4 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
     env.record(&format!("start to first facets, {size}"), first_facets);
     env.record(&format!("first facets once ready, {size}"), once_ready);
     Ok(())
-}
-
-/// Waits until the database has a snapshot of the facet index, and stops the service.
-fn wait_for_snapshot(env: &BenchEnvironment, mut service: ServiceProcess) -> Result<()> {
-    let messages = ["\"from_snapshot\":true", "a snapshot of the facet index was written"];
-    let started = Instant::now();
-    while !messages.iter().any(|message| service.log().contains(message)) {
-        ensure!(started.elapsed() < SNAPSHOT_TIMEOUT, "livestock has written no snapshot of the facet index");
-        env.stop.check()?;
-        std::thread::sleep(Duration::from_millis(200));
-    }
-    service.signal(Signal::TERM);
-    service.wait_ended(STOP_TIMEOUT)
 }

@@ -23,7 +23,7 @@ use crate::environment::BenchEnvironment;
 type Scenario = (&'static str, fn(&BenchEnvironment) -> Result<()>);
 
 /// All scenarios in the order in which they run: those that write follow those that read.
-pub const SCENARIOS: [Scenario; 32] = [
+pub const SCENARIOS: [Scenario; 34] = [
     ("start", start::run),
     ("listings-by-date", listings::search::by_date),
     ("listings-by-price", listings::search::by_price),
@@ -31,6 +31,7 @@ pub const SCENARIOS: [Scenario; 32] = [
     ("listings-gzip", listings::search::gzip),
     ("browser", browser::run),
     ("facets", listings::facets::exact),
+    ("facets-uncached", listings::facets::uncached),
     ("facets-near", listings::facets::near),
     ("facets-age", listings::facets::age),
     ("facets-wishlist", listings::facets::wishlist),
@@ -46,6 +47,7 @@ pub const SCENARIOS: [Scenario; 32] = [
     ("growth-loads", growth::loads),
     ("clients-page", clients::pages),
     ("listings-beside-writes", beside_writes::listing_page),
+    ("facets-beside-writes", beside_writes::facets),
     ("loads-beside-writes", beside_writes::load_page),
     ("create-loads", loads::write::create),
     ("clients-create", clients::creates),

@@ -1,219 +1,211 @@
-//! Counts of the values of each filter under all other filters. A listing that passes all filters counts for every
-//! filter. A listing that exactly one filter rejects counts for that filter only.
+//! The counts of the values of each filter, and the response that lists them (`docs/api/listings.md`, "Facets").
+//!
+//! Each filter is counted under all others: a listing that passes all filters counts for every filter, one that exactly
+//! one filter rejects counts for that filter only.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use common::Error;
+use serde::Serialize;
 use strum::VariantNames;
+use utoipa::ToSchema;
 
-use super::compiled_filters::{Filters, rejected};
-use super::interner::NONE;
-use super::row::FacetRow;
+use super::filters::rejected;
+use super::model::{BLOCK, Columns};
+use crate::categories::Categories;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
 
-/// Counts by number of term. Counts wrap around, so changes can be applied in any order.
-pub(crate) trait TermCounts {
-    /// Adds to the count of a term.
-    fn add(&mut self, term: u32, times: i32);
-
-    /// Returns the terms with a count above zero, without [`NONE`].
-    fn counted(&self) -> impl Iterator<Item = (u32, u32)>;
-}
-
-/// Counts of all terms, including those of private listings only. For scans over many listings.
+/// The counts of all filters, by the numbers that the columns have.
 #[derive(Debug)]
-pub(crate) struct DenseTermCounts(Vec<u32>);
-
-impl TermCounts for DenseTermCounts {
-    #[inline]
-    fn add(&mut self, term: u32, times: i32) {
-        let count = &mut self.0[term as usize];
-        *count = count.wrapping_add_signed(times);
-    }
-
-    fn counted(&self) -> impl Iterator<Item = (u32, u32)> {
-        (0..).zip(self.0.iter().copied()).skip(1).filter(|(_, count)| *count > 0)
-    }
-}
-
-/// Counts above zero only. The size does not depend on the number of terms in the index.
-#[derive(Debug, Default)]
-pub(crate) struct SparseTermCounts(HashMap<u32, u32>);
-
-impl TermCounts for SparseTermCounts {
-    fn add(&mut self, term: u32, times: i32) {
-        if term == NONE {
-            return;
-        }
-        match self.0.entry(term) {
-            Entry::Occupied(mut entry) => match entry.get().wrapping_add_signed(times) {
-                0 => {
-                    entry.remove();
-                }
-                count => {
-                    entry.insert(count);
-                }
-            },
-            Entry::Vacant(entry) => {
-                entry.insert(0_u32.wrapping_add_signed(times));
-            }
-        }
-    }
-
-    fn counted(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.0.iter().map(|(term, count)| (*term, *count))
-    }
-}
-
-impl From<DenseTermCounts> for SparseTermCounts {
-    fn from(dense: DenseTermCounts) -> Self {
-        let mut counts = HashMap::with_capacity(dense.counted().count());
-        counts.extend(dense.counted());
-        Self(counts)
-    }
-}
-
-/// The counts of all filters.
-#[derive(Debug)]
-pub(crate) struct Counts<T> {
-    statuses: [u32; 8],
-    categories: [u32; 8],
-    /// By all flags of a listing together: one increment per listing instead of up to eight.
+pub(crate) struct Counts {
+    statuses: [u32; 256],
+    categories: [u32; 256],
+    /// By all flags of a listing together: one increment for each listing instead of up to eight.
     sexes: [u32; 256],
     additional_info: [u32; 256],
     /// Breeds and breed types.
-    pub(crate) breeds: T,
-    /// Breed societies.
-    pub(crate) societies: T,
+    breeds: Vec<u32>,
+    societies: Vec<u32>,
     /// Listings that pass all filters.
-    pub(crate) total: u32,
+    total: u32,
+    /// The places in a block of the listings that pass all filters, and of those that count for one filter.
+    passing: [u16; BLOCK],
+    counted: [u16; BLOCK],
 }
 
-impl Counts<DenseTermCounts> {
+impl Counts {
     /// Creates counts of 0 for terms with numbers below `terms`.
-    pub(crate) fn dense(terms: usize) -> Self {
-        Self::new(DenseTermCounts(vec![0; terms]), DenseTermCounts(vec![0; terms]))
-    }
-
-    /// Converts the counts to the form that is cached.
-    pub(crate) fn into_sparse(self) -> Counts<SparseTermCounts> {
-        Counts {
-            statuses: self.statuses,
-            categories: self.categories,
-            sexes: self.sexes,
-            additional_info: self.additional_info,
-            breeds: self.breeds.into(),
-            societies: self.societies.into(),
-            total: self.total,
-        }
-    }
-}
-
-impl Counts<SparseTermCounts> {
-    /// Creates counts of 0.
-    pub(crate) fn sparse() -> Self {
-        Self::new(SparseTermCounts::default(), SparseTermCounts::default())
-    }
-
-    /// Returns the number of terms with a count above zero.
-    pub(crate) fn counted_terms(&self) -> usize {
-        self.breeds.0.len() + self.societies.0.len()
-    }
-
-    /// Returns the approximate memory use in bytes. A bucket of a hash table has one byte besides its entry, and an
-    /// eighth of the buckets is free.
-    pub(crate) fn bytes(&self) -> usize {
-        let buckets = self.breeds.0.capacity() + self.societies.0.capacity();
-        size_of::<Self>() + buckets * (size_of::<(u32, u32)>() + 1) / 7 * 8
-    }
-}
-
-impl<T: TermCounts> Counts<T> {
-    fn new(breeds: T, societies: T) -> Self {
+    pub(crate) fn new(terms: usize) -> Self {
         Self {
-            statuses: [0; 8],
-            categories: [0; 8],
+            statuses: [0; 256],
+            categories: [0; 256],
             sexes: [0; 256],
             additional_info: [0; 256],
-            breeds,
-            societies,
+            breeds: vec![0; terms],
+            societies: vec![0; terms],
             total: 0,
+            passing: [0; BLOCK],
+            counted: [0; BLOCK],
         }
     }
 
-    /// Counts listings once each.
-    pub(crate) fn add_all<'a>(
-        &mut self,
-        listings: impl Iterator<Item = &'a FacetRow>,
-        filters: &impl Filters,
-    ) {
-        for listing in listings {
-            self.add(listing, filters, 1);
+    /// Counts up to [`BLOCK`] listings from a slot on. `rejected_by` has the bits of [`rejected`] for each of them,
+    /// `present` those of the filters that the search has.
+    pub(crate) fn add(&mut self, columns: &Columns, start: usize, rejected_by: &[u8], present: u8) {
+        let range = start..start + rejected_by.len();
+        let passing = select(rejected_by, 0, &mut self.passing);
+        self.total += u32::try_from(passing.len()).unwrap_or_default();
+        // The listings that count for a filter. Those of filters that the search does not have are the same.
+        let places = &mut self.counted;
+        let mut counted_for = |filter: u8, count: &mut dyn FnMut(&[u16])| {
+            count(if present & filter == 0 { passing } else { select(rejected_by, filter, places) });
+        };
+        for (filter, column, counts) in [
+            (rejected::STATUS, &columns.status, &mut self.statuses),
+            (rejected::COMMODITY_TYPE, &columns.category, &mut self.categories),
+            (rejected::SEX, &columns.sexes, &mut self.sexes),
+            (rejected::ADDITIONAL_INFO, &columns.additional_info, &mut self.additional_info),
+        ] {
+            let column = &column[range.clone()];
+            counted_for(filter, &mut |listings| {
+                for at in listings {
+                    counts[usize::from(column[usize::from(*at)])] += 1;
+                }
+            });
         }
-    }
-
-    /// Counts a listing. `times` is -1 to remove a listing that was counted. Returns `false` if two filters reject the
-    /// listing, so that it counts for none.
-    #[inline]
-    pub(crate) fn add(&mut self, listing: &FacetRow, filters: &impl Filters, times: i32) -> bool {
-        let rejected_by = filters.rejected_by(listing);
-        if rejected::by_several(rejected_by) {
-            return false;
-        }
-        let add = |count: &mut u32| *count = count.wrapping_add_signed(times);
-        // A listing counts for a filter if no other filter rejects it.
-        let counts_for = |filter: u8| rejected_by & !filter == 0;
-        if rejected_by == 0 {
-            add(&mut self.total);
-        }
-        if counts_for(rejected::STATUS) {
-            add(&mut self.statuses[usize::from(listing.status & 7)]);
-        }
-        if counts_for(rejected::COMMODITY_TYPE) {
-            add(&mut self.categories[usize::from(listing.category & 7)]);
-        }
-        if counts_for(rejected::BREED) {
-            self.breeds.add(listing.breed, times);
-            if listing.breed_type != listing.breed {
-                self.breeds.add(listing.breed_type, times);
+        let (breeds, types) = (&columns.breed[range.clone()], &columns.breed_type[range.clone()]);
+        counted_for(rejected::BREED, &mut |listings| {
+            for at in listings {
+                let (breed, breed_type) = (breeds[usize::from(*at)], types[usize::from(*at)]);
+                self.breeds[breed as usize] += 1;
+                if breed_type != breed {
+                    self.breeds[breed_type as usize] += 1;
+                }
             }
-        }
-        if counts_for(rejected::SOCIETY) {
-            self.societies.add(listing.society, times);
-        }
-        if counts_for(rejected::SEX) {
-            add(&mut self.sexes[usize::from(listing.sexes)]);
-        }
-        if counts_for(rejected::ADDITIONAL_INFO) {
-            add(&mut self.additional_info[usize::from(listing.additional_info)]);
-        }
-        true
+        });
+        let societies = &columns.society[range];
+        counted_for(rejected::SOCIETY, &mut |listings| {
+            for at in listings {
+                self.societies[societies[usize::from(*at)] as usize] += 1;
+            }
+        });
     }
+}
 
-    /// Returns the counts of `f:status`.
-    pub(crate) fn statuses(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(self.statuses)
+/// Returns the places of the listings that no filter but `filter` rejects.
+#[inline]
+fn select<'a>(rejected_by: &[u8], filter: u8, places: &'a mut [u16; BLOCK]) -> &'a [u16] {
+    let mut len = 0;
+    for (at, bits) in (0..).zip(rejected_by) {
+        // Without a branch: which listings pass cannot be predicted.
+        places[len % BLOCK] = at;
+        len += usize::from(bits & !filter == 0);
     }
+    &places[..len]
+}
 
-    /// Returns the counts of main categories.
-    pub(crate) fn categories(&self) -> impl Iterator<Item = (i32, u32)> {
-        (0..).zip(self.categories)
-    }
-
-    /// Returns the counts of `f:commoditySexes`.
-    pub(crate) fn sexes(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        Sex::VARIANTS.iter().copied().zip(by_flag(&self.sexes))
-    }
-
-    /// Returns the counts of `f:commodityAdditionalInfo`.
-    pub(crate) fn additional_info(&self) -> impl Iterator<Item = (&'static str, u32)> {
-        AdditionalInfo::VARIANTS.iter().copied().zip(by_flag(&self.additional_info))
-    }
+/// Returns the terms with a count above zero, without [`NONE`](super::interner::NONE).
+fn counted(counts: &[u32]) -> impl Iterator<Item = (u32, u32)> {
+    (0..).zip(counts.iter().copied()).skip(1).filter(|(_, count)| *count > 0)
 }
 
 /// Converts counts by all flags together to counts by single flag.
-fn by_flag(counts: &[u32; 256]) -> [u32; 8] {
-    let with = |bit: u8| counts.iter().enumerate().filter(move |(flags, _)| *flags >> bit & 1 == 1);
-    [0, 1, 2, 3, 4, 5, 6, 7].map(|bit| with(bit).map(|(_, count)| count).sum())
+fn by_flag(
+    values: &'static [&'static str],
+    counts: &[u32; 256],
+) -> impl Iterator<Item = (&'static str, u32)> {
+    let with = |bit: usize| counts.iter().enumerate().filter(move |(flags, _)| flags >> bit & 1 == 1);
+    values.iter().enumerate().map(move |(bit, value)| (*value, with(bit).map(|(_, count)| count).sum()))
+}
+
+/// Values that the response lists of a filter.
+pub(crate) const MAX_VALUES: usize = 500;
+/// Characters of a listed value: the limit of a breed. Old listings may have longer breeds.
+const MAX_VALUE_CHARS: usize = 60;
+
+/// The values of the filters of a search, and the number of listings that each would leave. At most 300 kB: breeds and
+/// societies have up to 500 values of 60 characters each, the values of the other filters are fixed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct Facets<'a> {
+    /// For each filter its 500 most frequent values, most frequent first. A count is the number of listings that the
+    /// value would leave under all other filters of the request. Drafts and cancelled listings have no value of
+    /// `f:status`; the other filters count them where the search finds them.
+    filters: BTreeMap<&'static str, Vec<Facet<'a>>>,
+    /// The number of listings that the same search finds.
+    total: u32,
+    /// `true` if a filter has more values than are listed; otherwise absent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(required = false)]
+    truncated: bool,
+}
+
+/// A value of a filter.
+#[derive(Debug, Serialize, ToSchema)]
+struct Facet<'a> {
+    /// The value that the filter takes.
+    value: Cow<'a, str>,
+    /// The number of listings that the value would leave.
+    count: u32,
+}
+
+impl<'a> Facets<'a> {
+    /// Selects the values to list. `spelling` returns the text of the term with a number, if it has one.
+    pub(crate) fn new(
+        counts: &Counts,
+        categories: &'a Categories,
+        spelling: impl Fn(u32) -> Option<Cow<'a, str>>,
+    ) -> Self {
+        let spelled = |(term, count)| Some((spelling(term)?, count));
+        let statuses = StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(counts.statuses);
+        let main_categories = (0..).zip(counts.categories).filter(|(_, count)| *count > 0);
+        let main_categories =
+            main_categories.filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
+        let filters = [
+            ("f:status", most_frequent(statuses)),
+            ("f:commodityType", most_frequent(main_categories)),
+            ("f:commodityBreed", most_frequent(counted(&counts.breeds).filter_map(spelled))),
+            ("f:commodityBreedSociety", most_frequent(counted(&counts.societies).filter_map(spelled))),
+            ("f:commoditySexes", most_frequent(by_flag(Sex::VARIANTS, &counts.sexes))),
+            (
+                "f:commodityAdditionalInfo",
+                most_frequent(by_flag(AdditionalInfo::VARIANTS, &counts.additional_info)),
+            ),
+        ];
+        let truncated = filters.iter().any(|(_, (_, complete))| !complete);
+        let filters = filters.into_iter().map(|(filter, (values, _))| (filter, values)).collect();
+        Self { filters, total: counts.total, truncated }
+    }
+
+    /// Serializes the response as JSON.
+    pub(crate) fn to_json(&self) -> Result<String, Error> {
+        Ok(serde_json::to_string(self)?)
+    }
+}
+
+/// Returns the values to list, and whether these are all: the most frequent values that are short and have no comma.
+fn most_frequent<'a, V: Into<Cow<'a, str>>>(
+    counts: impl Iterator<Item = (V, u32)>,
+) -> (Vec<Facet<'a>>, bool) {
+    let mut complete = true;
+    let mut values = Vec::new();
+    for (value, count) in counts.filter(|(_, count)| *count > 0) {
+        let value = value.into();
+        let is_short = value.len() <= MAX_VALUE_CHARS || value.chars().count() <= MAX_VALUE_CHARS;
+        // Commas separate the values of a filter, so no filter can name a value that has one.
+        if is_short && !value.contains(',') {
+            values.push(Facet { value, count });
+        } else {
+            complete = false;
+        }
+    }
+    let order = |a: &Facet<'_>, b: &Facet<'_>| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value));
+    if values.len() > MAX_VALUES {
+        values.select_nth_unstable_by(MAX_VALUES, order);
+        values.truncate(MAX_VALUES);
+        complete = false;
+    }
+    values.sort_unstable_by(order);
+    (values, complete)
 }

@@ -9,20 +9,18 @@ use common::{Caller, Error, TenantLimits};
 use database::{Database, Id};
 use parking_lot::{Mutex, RwLock};
 
-use super::caching_index::CachingIndex;
-use super::exact_filters::{ExactFilters, Viewer};
-use super::full_read::read_all;
-use super::last_read::LastRead;
+use super::filters::{SearchFilters, Viewer};
+use super::index::FacetIndex;
 use super::model::{EventCursor, ListingChanges, StoredMatches};
-use super::range_filters::RangeFilters;
-use super::store::MAX_LIST_VALUES;
-use super::{snapshot, store};
+use super::store::{self, MAX_LIST_VALUES};
 use crate::categories::Categories;
-use crate::listings::search::{Audience, ListingSearch};
+use crate::listings::search::ListingSearch;
 
 /// The most listings that are [candidates](FacetService::candidates). A page of words that more listings have is found
 /// soon.
 const MAX_CANDIDATES: usize = 1_000;
+/// A request that has waited longer than this for a read that failed does not start another read.
+const MAX_WAIT_BEFORE_RETRY: Duration = Duration::from_secs(1);
 /// How long a request waits for earlier reads of events.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// The most requests of a tenant for which the database compares many texts at once.
@@ -35,7 +33,7 @@ const COMPARISONS_BUSY: &str = "Too many counts of listings with these words are
 /// The facets of all listings, and the state of the reads that update them.
 pub(crate) struct FacetService {
     /// The index of all listings.
-    index: RwLock<CachingIndex>,
+    index: RwLock<FacetIndex>,
     /// The position up to which the index has the events. Locked before `index`.
     cursor: Mutex<EventCursor>,
     /// Whether the index was filled once.
@@ -74,18 +72,19 @@ impl FacetService {
         search: ListingSearch,
     ) -> Result<String, Error> {
         self.update(db).await?;
+        let filters = SearchFilters::for_viewer(Viewer::from(&caller), &search);
         // Waits for no lock: a thread that counts or updates the index may hold it for long.
-        if let Some(index) = self.index.try_read()
-            && let Some(response) = index.cached(Viewer::from(&caller), &search, &categories)?
+        if !search.wishlisted
+            && filters.is_cached()
+            && let Some(response) = self.index.try_read().and_then(|index| index.cached(&filters))
         {
             return Ok(response);
         }
-        let stored = self.stored_matches(db, &caller, &search).await?;
+        let filters = Arc::new(filters);
+        let stored = self.stored_matches(db, &caller, search.wishlisted, &filters).await?;
         let service = self.clone();
-        let counted = tokio::task::spawn_blocking(move || {
-            let index = service.index.read();
-            index.facets(Viewer::from(&caller), &search, &stored, &categories)
-        });
+        let counted =
+            tokio::task::spawn_blocking(move || service.index.read().facets(&filters, &stored, &categories));
         counted.await.map_err(|e| Error::Internal(e.into()))?
     }
 
@@ -100,8 +99,10 @@ impl FacetService {
         search: &ListingSearch,
     ) -> Result<Option<Vec<Id>>, Error> {
         self.update(db).await?;
-        let (service, search) = (self.clone(), search.clone());
-        let find = move || service.index.read().inner.candidates(&search, MAX_CANDIDATES);
+        // The search compares who may see the found listings.
+        let filters = SearchFilters::for_viewer(Viewer { organisation_id: "", admin: true }, search);
+        let service = self.clone();
+        let find = move || service.index.read().candidates(&filters, MAX_CANDIDATES);
         tokio::task::spawn_blocking(find).await.map_err(|e| Error::Internal(e.into()))
     }
 
@@ -110,25 +111,23 @@ impl FacetService {
         self: &Arc<Self>,
         db: &Database,
         caller: &Caller,
-        search: &ListingSearch,
+        wishlisted: bool,
+        filters: &Arc<SearchFilters>,
     ) -> Result<StoredMatches, Error> {
         let mut stored = StoredMatches::default();
-        if search.wishlisted {
+        if wishlisted {
             let caller = caller.clone();
             stored.wishlist = Some(db.read(move |c| store::wishlist(c, &caller)).await?);
         }
-        if !search.words.is_empty() {
-            let (service, words, audience) = (self.clone(), search.words.clone(), search.audience);
-            let (exact, ranges) = (ExactFilters::of(Viewer::from(caller), search), RangeFilters::of(search));
-            let ids = tokio::task::spawn_blocking(move || {
-                service.index.read().inner.counted_long_texts(&exact, ranges.as_ref())
-            });
+        if !filters.words.is_empty() {
+            let (service, compared) = (self.clone(), filters.clone());
+            let ids = tokio::task::spawn_blocking(move || service.index.read().counted_long_texts(&compared));
             let mut ids = ids.await.map_err(|e| Error::Internal(e.into()))?;
             if let Some(wishlist) = &stored.wishlist {
                 let wishlist: HashSet<_> = wishlist.iter().collect();
                 ids.retain(|id| wishlist.contains(id));
             }
-            stored.long_texts = self.with_all_words(db, caller, ids, words, audience).await?;
+            stored.long_texts = self.with_all_words(db, caller, ids, filters).await?;
         }
         Ok(stored)
     }
@@ -140,8 +139,7 @@ impl FacetService {
         db: &Database,
         caller: &Caller,
         ids: Vec<Id>,
-        words: Vec<String>,
-        audience: Audience,
+        filters: &Arc<SearchFilters>,
     ) -> Result<HashSet<Id>, Error> {
         if ids.is_empty() {
             return Ok(HashSet::new());
@@ -152,7 +150,8 @@ impl FacetService {
         } else {
             None
         };
-        db.read(move |c| store::with_all_words(c, &ids, &words, audience)).await
+        let filters = filters.clone();
+        db.read(move |c| store::with_all_words(c, &ids, &filters.words, filters.audience)).await
     }
 
     /// Updates the index with the changes that were committed before this call. Calls that arrive during a read share
@@ -175,27 +174,22 @@ impl FacetService {
         result
     }
 
-    /// Reads the new events and applies them to the index. Fills the index first from a snapshot or all listings.
+    /// Reads the new events and applies them to the index. Fills the index first from all listings.
     async fn read(self: &Arc<Self>, number: u64, db: &Database) -> Result<(), Error> {
         let cursor = self.cursor.lock().clone();
         let since = cursor.position;
         if since == 0 {
             let started = Instant::now();
-            let loaded = snapshot::load(db).await?;
-            let from_snapshot = loaded.is_some();
-            let (index, cursor) = match loaded {
-                Some(loaded) => loaded,
-                None => read_all(db, Duration::ZERO).await?,
-            };
-            let (listings, seconds) = (index.inner.len(), started.elapsed().as_secs_f64());
+            let (index, cursor) = read_all(db).await?;
+            let (listings, seconds) = (index.len(), started.elapsed().as_secs_f64());
             self.replace(number, index, cursor);
-            tracing::info!(listings, seconds, from_snapshot, "the facet index is complete");
+            tracing::info!(listings, seconds, "the facet index is complete");
             return Ok(());
         }
         let changes = db.read(move |c| store::changes_since(c, &cursor)).await?;
         if changes.position < since {
             // A replica of the database that lags behind has taken over.
-            let (index, cursor) = read_all(db, Duration::ZERO).await?;
+            let (index, cursor) = read_all(db).await?;
             self.replace(number, index, cursor);
             return Ok(());
         }
@@ -219,8 +213,14 @@ impl FacetService {
             return;
         }
         cursor.read = read;
+        // A row that an older release has written may get a spelling without a change of its columns.
+        let has_stale = !cursor.stale.is_empty();
         cursor.track_stale(&listings.rows);
-        self.index.write().apply(listings);
+        let mut index = self.index.write();
+        if has_stale {
+            index.clear_cache();
+        }
+        index.apply(listings);
     }
 
     /// Moves the cursor to the end of a read whose listings are all applied.
@@ -232,7 +232,7 @@ impl FacetService {
     }
 
     /// Replaces the index by one that was built by a read.
-    fn replace(&self, read: u64, index: CachingIndex, cursor: EventCursor) {
+    fn replace(&self, read: u64, index: FacetIndex, cursor: EventCursor) {
         let mut current = self.cursor.lock();
         *self.index.write() = index;
         *current = EventCursor { read, ..cursor };
@@ -246,7 +246,136 @@ impl FacetService {
 
     /// Returns the index, for tests.
     #[cfg(test)]
-    pub(crate) fn index(&self) -> parking_lot::RwLockReadGuard<'_, CachingIndex> {
+    pub(crate) fn index(&self) -> parking_lot::RwLockReadGuard<'_, FacetIndex> {
         self.index.read()
+    }
+}
+
+/// Builds an index from all listings, which are read in pages. The next page is read while one is indexed.
+///
+/// # Errors
+/// If the database fails.
+async fn read_all(db: &Database) -> Result<(FacetIndex, EventCursor), Error> {
+    let mut index = FacetIndex::default();
+    let mut cursor =
+        EventCursor { position: db.read(store::current_position).await?, ..EventCursor::default() };
+    let mut page = db.read(|c| store::list_after(c, None)).await?;
+    while let Some(last) = page.rows.last() {
+        let after = last.id;
+        cursor.track_stale(&page.rows);
+        let (next, applied) =
+            tokio::join!(db.read(move |c| store::list_after(c, Some(after))), apply(index, page));
+        (page, index) = (next?, applied?);
+    }
+    let mut term = String::new();
+    loop {
+        let after = term.clone();
+        let spellings = db.read(move |c| store::spellings_after(c, &after)).await?;
+        let Some((last, _)) = spellings.last() else { break };
+        term.clone_from(last);
+        index.add_spellings(spellings);
+    }
+    index.finish_reading();
+    Ok((index, cursor))
+}
+
+/// Applies changes to an index on a blocking thread.
+///
+/// # Errors
+/// 500 if the index panics.
+async fn apply(mut index: FacetIndex, changes: ListingChanges) -> Result<FacetIndex, Error> {
+    let applied = tokio::task::spawn_blocking(move || {
+        index.apply(changes);
+        index
+    });
+    applied.await.map_err(|e| Error::Internal(e.into()))
+}
+
+/// The results of the previous reads.
+#[derive(Default)]
+struct LastRead {
+    /// The number of the last read that succeeded.
+    succeeded: u64,
+    /// The failure of the last read; `None` if it succeeded.
+    failure: Option<ReadFailure>,
+}
+
+impl LastRead {
+    /// Records the result of a read.
+    fn record(&mut self, number: u64, result: &Result<(), Error>) {
+        match result {
+            Ok(()) => *self = Self { succeeded: number, failure: None },
+            Err(error) => self.failure = Some(ReadFailure::of(error)),
+        }
+    }
+
+    /// Returns the result that earlier reads have for a request, or `None` if the request must start a read. `started`
+    /// is the number of reads that were started before the request, `waited` the time since its arrival.
+    fn result_for(&self, started: u64, waited: Duration) -> Option<Result<(), Error>> {
+        if self.succeeded > started {
+            return Some(Ok(()));
+        }
+        let failure = self.failure.as_ref().filter(|_| waited > MAX_WAIT_BEFORE_RETRY)?;
+        Some(Err(failure.to_error()))
+    }
+}
+
+/// The failure of a read, for the requests that waited for the read.
+struct ReadFailure {
+    /// The cause, for the log.
+    cause: String,
+    /// The dependency that was unavailable; `None` for an internal error.
+    dependency: Option<&'static str>,
+}
+
+impl ReadFailure {
+    fn of(error: &Error) -> Self {
+        let (cause, dependency) = match error {
+            Error::Unavailable(cause, dependency) => (format!("{cause:#}"), Some(*dependency)),
+            Error::Internal(cause) => (format!("{cause:#}"), None),
+            other => (other.to_string(), None),
+        };
+        Self { cause, dependency }
+    }
+
+    /// Returns the error of a request that waited: 503 for an unavailable dependency, 500 for an internal error.
+    fn to_error(&self) -> Error {
+        let cause = anyhow::anyhow!("reading the events failed for an earlier request: {}", self.cause);
+        match self.dependency {
+            Some(dependency) => Error::Unavailable(cause, dependency),
+            None => Error::Internal(cause),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(2);
+
+    #[test]
+    fn requests_that_waited_for_a_failed_read_get_its_failure() {
+        let mut last_read = LastRead::default();
+        let unavailable = || Error::Unavailable(anyhow::anyhow!("connection refused"), "The database");
+        last_read.record(1, &Err(unavailable()));
+        assert!(last_read.result_for(0, Duration::ZERO).is_none(), "starts a read of its own");
+        let Some(Err(Error::Unavailable(cause, "The database"))) = last_read.result_for(0, LONG) else {
+            panic!("no 503")
+        };
+        let cause = format!("{cause:#}");
+        assert!(cause.contains("connection refused") && !cause.contains("timed out"), "{cause}");
+        last_read.record(2, &Err(Error::Internal(anyhow::anyhow!("no such column"))));
+        let Some(Err(Error::Internal(cause))) = last_read.result_for(0, LONG) else { panic!("no 500") };
+        assert!(format!("{cause:#}").contains("no such column"), "{cause:#}");
+    }
+
+    #[test]
+    fn requests_share_a_read_that_started_after_their_arrival() {
+        let mut last_read = LastRead::default();
+        last_read.record(1, &Err(Error::Internal(anyhow::anyhow!("no such column"))));
+        last_read.record(2, &Ok(()));
+        assert!(matches!(last_read.result_for(1, LONG), Some(Ok(()))));
+        assert!(last_read.result_for(2, LONG).is_none(), "the read started before the request");
     }
 }

@@ -5,11 +5,13 @@ use stack::fixtures::listings::{ADDITIONAL_INFO, LARGE_ORGANISATION, SEXES};
 use stack::random::{Random, SEED};
 
 use super::animal::{random_animal, random_point};
-use crate::environment::BenchEnvironment;
+use crate::environment::{BenchEnvironment, size_label};
 use crate::get_benchmark::{GetBenchmark, QUERY_COUNT};
 use crate::report::Target;
 
 const STATUSES: [&str; 4] = ["active-selling", "active-buying", "sold", "active-selling"];
+/// More combinations than livestock caches.
+const UNCACHED_COUNT: usize = 2_500;
 /// Target of counts that need a pass over all listings.
 const FULL_PASS: Target = Target::MaxCpu(10_000.0);
 
@@ -17,6 +19,26 @@ const FULL_PASS: Target = Target::MaxCpu(10_000.0);
 pub fn exact(env: &BenchEnvironment) -> Result<()> {
     let target = env.by_database(Target::MaxCpu(300.0), Target::MaxCpu(1_000.0));
     counts(env, "facets", Some(LARGE_ORGANISATION), target, |_| String::new())
+}
+
+/// Measures counts of more combinations of exact filters than livestock caches, so that each takes a pass.
+pub fn uncached(env: &BenchEnvironment) -> Result<()> {
+    let (service, mut random) = (env.livestock()?, Random(SEED));
+    let mut path = || {
+        let breeds = [(); 3].map(|()| random_animal(&mut random).breed.replace(' ', "%20"));
+        format!(
+            "/v1/listings?docs=false&f:commodityBreed={}&f:commoditySexes={}",
+            breeds.join(","),
+            random.one(&SEXES[..4])
+        )
+    };
+    let paths = (0..UNCACHED_COUNT).map(|_| path()).collect();
+    let target = Target::MaxCpu(if env.rows > 100_000 { 15_000.0 } else { 2_000.0 });
+    let token = service.token(Some(LARGE_ORGANISATION));
+    let result = GetBenchmark { name: "facets-uncached".to_owned(), service, token, paths, target };
+    let result = result.against_constant(env)?;
+    env.record(&format!("facets of a new combination, {}", size_label(env.rows)), result.cpu_us());
+    Ok(())
 }
 
 /// Measures counts within a distance.
@@ -48,6 +70,17 @@ fn counts(
     target: Target,
     further_filter: impl Fn(&mut Random) -> String,
 ) -> Result<()> {
+    benchmark(env, name, org, target, further_filter)?.against_constant(env).map(drop)
+}
+
+/// Returns a benchmark of counts with random exact filters and one further filter.
+pub fn benchmark<'a>(
+    env: &'a BenchEnvironment,
+    name: &str,
+    org: Option<&str>,
+    target: Target,
+    further_filter: impl Fn(&mut Random) -> String,
+) -> Result<GetBenchmark<'a>> {
     let (service, mut random) = (env.livestock()?, Random(SEED));
     let mut path = || {
         let animal = random_animal(&mut random);
@@ -69,7 +102,5 @@ fn counts(
         path + &further_filter(&mut random)
     };
     let paths = (0..QUERY_COUNT).map(|_| path()).collect();
-    GetBenchmark { name: name.to_owned(), service, token: service.token(org), paths, target }
-        .against_constant(env)
-        .map(drop)
+    Ok(GetBenchmark { name: name.to_owned(), service, token: service.token(org), paths, target })
 }

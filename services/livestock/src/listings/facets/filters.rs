@@ -1,0 +1,517 @@
+//! The filters of a search, in the form that facets and saved searches compare with listings.
+
+use std::ops::Range;
+
+use common::Caller;
+use database::{Amount, Timestamp};
+
+use super::interner::{Interners, UNKNOWN};
+use super::model::{Columns, FacetColumns, FacetRow};
+use crate::listings::geo::{MAX_ROUNDING_KM, Point, squared_chord, squared_chord_of};
+use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter, born_after, born_until};
+use crate::listings::search_text::has_all_words;
+
+/// Bits of the filters that reject a listing: one for each filter that facets count the values of.
+pub(crate) mod rejected {
+    /// `f:status` rejects the listing.
+    pub(crate) const STATUS: u8 = 1;
+    /// `f:commodityType` rejects the listing.
+    pub(crate) const COMMODITY_TYPE: u8 = 1 << 1;
+    /// `f:commodityBreed` rejects the listing.
+    pub(crate) const BREED: u8 = 1 << 2;
+    /// `f:commodityBreedSociety` rejects the listing.
+    pub(crate) const SOCIETY: u8 = 1 << 3;
+    /// `f:commoditySexes` rejects the listing.
+    pub(crate) const SEX: u8 = 1 << 4;
+    /// `f:commodityAdditionalInfo` rejects the listing.
+    pub(crate) const ADDITIONAL_INFO: u8 = 1 << 5;
+    /// A filter without values of its own rejects the listing. Two bits, so that the listing counts for no filter.
+    pub(crate) const BY_ALL: u8 = 0b11 << 6;
+
+    /// Returns whether two filters or more reject the listing, so that it counts for none.
+    #[inline]
+    pub(crate) fn by_several(bits: u8) -> bool {
+        bits & bits.wrapping_sub(1) != 0
+    }
+}
+
+/// Returns the bits unless the listing passes.
+#[inline]
+fn bits_unless(bits: u8, passes: bool) -> u8 {
+    if passes { 0 } else { bits }
+}
+
+/// The part of the caller that determines which listings a search finds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Viewer<'a> {
+    /// The organisation of the caller; empty without one.
+    pub(crate) organisation_id: &'a str,
+    /// Whether the caller is an administrator.
+    pub(crate) admin: bool,
+}
+
+impl<'a> From<&'a Caller> for Viewer<'a> {
+    fn from(caller: &'a Caller) -> Self {
+        Self { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin }
+    }
+}
+
+/// The filters of a search, except the wishlist.
+#[derive(Debug)]
+pub(crate) struct SearchFilters {
+    pub(crate) exact: ExactFilters,
+    pub(crate) ranges: Option<Box<RangeFilters>>,
+    pub(crate) words: Box<[String]>,
+    /// Whether the words are looked for in what callers see of a listing, or in what visitors see.
+    pub(crate) audience: Audience,
+}
+
+impl SearchFilters {
+    /// Returns the filters of a viewer's search.
+    pub(crate) fn for_viewer(viewer: Viewer<'_>, search: &ListingSearch) -> Self {
+        // Names all fields, so that a new filter must be added here.
+        let ListingSearch {
+            status: _,
+            commodity_type: _,
+            breeds: _,
+            breed_societies: _,
+            sex: _,
+            additional_info: _,
+            organisation_id: _,
+            min_age: _,
+            max_age: _,
+            near: _,
+            audience,
+            words,
+            // How the database finds the words.
+            fulltext: _,
+            candidates: _,
+            now: _,
+            wishlisted: _,
+            sorting: _,
+            page: _,
+            count: _,
+            format: _,
+            documents: _,
+        } = search;
+        Self {
+            exact: ExactFilters::of(viewer, search),
+            ranges: RangeFilters::of(search).map(Box::new),
+            words: words.as_slice().into(),
+            audience: *audience,
+        }
+    }
+
+    /// Returns the filters of a search for active listings, which are the same for all callers, or `None` if it finds
+    /// no active listing.
+    pub(crate) fn of(search: &ListingSearch) -> Option<Self> {
+        let filters = Self::for_viewer(Viewer { organisation_id: "", admin: false }, search);
+        (filters.exact.statuses & ACTIVE != 0).then_some(filters)
+    }
+
+    /// Returns whether facets under these filters are cached: there are only exact ones.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.ranges.is_none() && self.words.is_empty()
+    }
+
+    /// Changes the time that dogs' ages are computed for.
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        if let Some(ranges) = &mut self.ranges {
+            ranges.set_now(now);
+        }
+    }
+}
+
+/// The filters of a search that compare exactly, normalized: equivalent filters are equal. The key of the cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ExactFilters {
+    /// One flag for each [`StatusFilter`] that passes, and [`CANCELLED_DRAFT`].
+    pub(crate) statuses: u8,
+    /// The main category or type that passes; all pass if it is absent.
+    pub(crate) commodity_type: Option<CommodityType>,
+    /// Breeds or breed types that pass, in ascending order; all pass if it is empty.
+    pub(crate) breeds: Box<[String]>,
+    /// As `breeds`, for breed societies.
+    pub(crate) societies: Box<[String]>,
+    /// The flag of a `Sex`, or 0.
+    pub(crate) sex: u8,
+    /// The flag of an `AdditionalInfo`, or 0.
+    pub(crate) additional_info: u8,
+    /// The id of the only organisation whose listings pass; all pass if it is absent.
+    pub(crate) organisation: Option<String>,
+    /// Whether only active listings are counted, whatever the filter.
+    pub(crate) is_public: bool,
+    /// If present, listings that were never published pass only if they belong to this organisation. Present only if
+    /// the search includes such listings, so that all callers share the other entries of the cache.
+    pub(crate) private_to: Option<String>,
+}
+
+/// Returns the texts in ascending order without duplicates.
+fn sorted(texts: &[String]) -> Box<[String]> {
+    let mut texts = texts.to_vec();
+    texts.sort_unstable();
+    texts.dedup();
+    texts.into()
+}
+
+/// The flag of listings that were cancelled as drafts.
+const CANCELLED_DRAFT: u8 = 1 << FacetRow::CANCELLED_DRAFT;
+const DRAFT: u8 = 1 << StatusFilter::Draft as u8;
+/// The flags of active listings.
+const ACTIVE: u8 = 1 << StatusFilter::ActiveSelling as u8 | 1 << StatusFilter::ActiveBuying as u8;
+/// The flags of all values but `draft`, which is the last one.
+const PUBLISHED: u8 = DRAFT - 1;
+
+impl ExactFilters {
+    /// Normalizes the exact filters of a search.
+    pub(crate) fn of(viewer: Viewer<'_>, search: &ListingSearch) -> Self {
+        let statuses = match search.status {
+            None if search.wishlisted => PUBLISHED | CANCELLED_DRAFT,
+            None => ACTIVE,
+            Some(StatusFilter::Cancelled) => 1 << StatusFilter::Cancelled as u8 | CANCELLED_DRAFT,
+            Some(filter) => 1 << filter as u8,
+        };
+        // As `visible_with` of the store: an admin finds everything but the drafts of other organisations.
+        let is_private =
+            if viewer.admin { statuses == DRAFT } else { statuses & (DRAFT | CANCELLED_DRAFT) != 0 };
+        Self {
+            statuses,
+            is_public: search.is_public(),
+            private_to: is_private.then(|| viewer.organisation_id.to_owned()),
+            commodity_type: search.commodity_type.clone(),
+            breeds: sorted(&search.breeds),
+            societies: sorted(&search.breed_societies),
+            sex: search.sex.map_or(0, |sex| 1 << sex as u8),
+            additional_info: search.additional_info.map_or(0, |info| 1 << info as u8),
+            organisation: search.organisation_id.clone(),
+        }
+    }
+
+    /// Returns whether listings that were never published may pass.
+    pub(crate) fn finds_private(&self) -> bool {
+        self.statuses & (DRAFT | CANCELLED_DRAFT) != 0
+    }
+
+    /// Returns the bits of [`rejected`] by status of the listing.
+    fn status_bits(&self) -> [u8; 8] {
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|status| {
+            // The other statuses have no value of `f:status` that could be counted.
+            let is_counted =
+                status < StatusFilter::COUNTED.len() && (!self.is_public || ACTIVE >> status & 1 == 1);
+            let bits = if is_counted { rejected::STATUS } else { rejected::BY_ALL };
+            bits_unless(bits, self.statuses >> status & 1 == 1)
+        })
+    }
+
+    /// Returns the bits of the filters that reject one listing. [`CompiledFilters`] do the same for many.
+    pub(crate) fn rejected_by(&self, listing: &Traits<'_>) -> u8 {
+        let is_one_of = |names: &[String], name: Option<&str>| {
+            let name = name.filter(|name| !name.is_empty());
+            name.is_some_and(|name| names.binary_search_by(|other| other.as_str().cmp(name)).is_ok())
+        };
+        let is_other =
+            |id: &Option<String>| id.as_ref().is_some_and(|id| id.is_empty() || id != listing.organisation);
+        let is_hidden =
+            is_other(&self.organisation) || (listing.row.is_private() && is_other(&self.private_to));
+        let has_type = match &self.commodity_type {
+            None => true,
+            Some(CommodityType::Category(id)) => *id == i32::from(listing.row.category),
+            Some(CommodityType::Type(name)) => (listing.has_type)(name),
+        };
+        let has_breed = self.breeds.is_empty()
+            || is_one_of(&self.breeds, listing.breed)
+            || is_one_of(&self.breeds, listing.breed_type);
+        let has_society = self.societies.is_empty() || is_one_of(&self.societies, listing.society);
+        self.status_bits()[usize::from(listing.row.status & 7)]
+            | bits_unless(rejected::BY_ALL, !is_hidden)
+            | bits_unless(rejected::COMMODITY_TYPE, has_type)
+            | bits_unless(rejected::BREED, has_breed)
+            | bits_unless(rejected::SOCIETY, has_society)
+            | bits_unless(rejected::SEX, listing.row.sexes & self.sex == self.sex)
+            | bits_unless(
+                rejected::ADDITIONAL_INFO,
+                listing.row.additional_info & self.additional_info == self.additional_info,
+            )
+    }
+
+    /// Returns the approximate memory use in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts =
+            self.breeds.iter().chain(&self.societies).chain(&self.organisation).chain(&self.private_to);
+        size_of::<Self>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()
+    }
+}
+
+/// The values of one listing that exact filters compare, with its texts.
+pub(crate) struct Traits<'a> {
+    /// The values that are no texts.
+    pub(crate) row: FacetRow,
+    pub(crate) organisation: &'a str,
+    pub(crate) breed: Option<&'a str>,
+    pub(crate) breed_type: Option<&'a str>,
+    pub(crate) society: Option<&'a str>,
+    /// Returns whether `properties.type` has a value.
+    pub(crate) has_type: &'a dyn Fn(&str) -> bool,
+}
+
+/// A listing in the form that filters of saved searches compare.
+#[derive(Debug)]
+pub(crate) struct OneListing<'a> {
+    columns: &'a FacetColumns,
+    row: FacetRow,
+    measures: Measures,
+}
+
+impl<'a> OneListing<'a> {
+    /// Converts the columns of a listing.
+    pub(crate) fn of(columns: &'a FacetColumns) -> Self {
+        Self { columns, row: FacetRow::without_texts(columns), measures: Measures::of(columns) }
+    }
+
+    /// Returns true if the listing passes all filters.
+    pub(crate) fn passes(&self, filters: &SearchFilters) -> bool {
+        let Self { columns, row, measures } = self;
+        let traits = Traits {
+            row: *row,
+            organisation: &columns.organisation_id,
+            breed: columns.breed.as_deref(),
+            breed_type: columns.breed_type.as_deref(),
+            society: columns.breed_society.as_deref(),
+            has_type: &|name| !name.is_empty() && columns.types.split('\n').any(|line| line == name),
+        };
+        filters.exact.rejected_by(&traits) == 0
+            && filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(measures))
+            && has_all_words(columns.search_text.as_deref().unwrap_or_default(), &filters.words)
+    }
+}
+
+/// Exact filters with the bits of all terms and types in tables, for scans over many listings.
+#[derive(Debug)]
+pub(crate) struct CompiledFilters {
+    /// The bits of the filters that the search has. `f:status` always has a meaning.
+    pub(crate) present: u8,
+    statuses: [u8; 8],
+    category: Option<i32>,
+    /// The bits of breeds and societies by number of term; empty without these filters.
+    terms: Vec<u8>,
+    /// The bits by number of the set of types; empty without this filter.
+    types: Vec<u8>,
+    sex: u8,
+    additional_info: u8,
+    organisation: Option<u32>,
+    pub(crate) private_to: Option<u32>,
+}
+
+impl CompiledFilters {
+    /// Compiles filters for the listings that have these texts.
+    pub(crate) fn of(exact: &ExactFilters, texts: &Interners) -> Self {
+        let mut terms = Vec::new();
+        for (names, bits) in [(&exact.breeds, rejected::BREED), (&exact.societies, rejected::SOCIETY)] {
+            if names.is_empty() {
+                continue;
+            }
+            terms.resize(texts.terms.len(), 0);
+            for rejected in &mut terms {
+                *rejected |= bits;
+            }
+            for number in names.iter().map(|name| texts.terms.find(name)).filter(|n| *n != UNKNOWN) {
+                terms[number as usize] &= !bits;
+            }
+        }
+        let (category, types) = match &exact.commodity_type {
+            None => (None, Vec::new()),
+            Some(CommodityType::Category(id)) => (Some(*id), Vec::new()),
+            Some(CommodityType::Type(name)) => (None, texts.types.having(name)),
+        };
+        let types: Vec<_> =
+            types.into_iter().map(|has_it| bits_unless(rejected::COMMODITY_TYPE, has_it)).collect();
+        let number = |id: &Option<String>| id.as_ref().map(|id| texts.organisations.find(id));
+        let present = rejected::STATUS
+            | bits_unless(rejected::COMMODITY_TYPE, exact.commodity_type.is_none())
+            | bits_unless(rejected::BREED, exact.breeds.is_empty())
+            | bits_unless(rejected::SOCIETY, exact.societies.is_empty())
+            | bits_unless(rejected::SEX, exact.sex == 0)
+            | bits_unless(rejected::ADDITIONAL_INFO, exact.additional_info == 0);
+        Self {
+            present,
+            statuses: exact.status_bits(),
+            category,
+            terms,
+            types,
+            sex: exact.sex,
+            additional_info: exact.additional_info,
+            organisation: number(&exact.organisation),
+            private_to: number(&exact.private_to),
+        }
+    }
+
+    /// Sets the bits of the filters that reject the listings in a range of slots.
+    pub(crate) fn reject(&self, columns: &Columns, range: Range<usize>, rejected_by: &mut [u8]) {
+        for (bits, status) in rejected_by.iter_mut().zip(&columns.status[range.clone()]) {
+            *bits = self.statuses[usize::from(status & 7)];
+        }
+        if let Some(id) = self.category {
+            for (bits, category) in rejected_by.iter_mut().zip(&columns.category[range.clone()]) {
+                *bits |= bits_unless(rejected::COMMODITY_TYPE, i32::from(*category) == id);
+            }
+        }
+        if !self.types.is_empty() {
+            for (bits, types) in rejected_by.iter_mut().zip(&columns.types[range.clone()]) {
+                *bits |= self.types[*types as usize];
+            }
+        }
+        if self.present & rejected::BREED != 0 {
+            let breeds = columns.breed[range.clone()].iter().zip(&columns.breed_type[range.clone()]);
+            for (bits, (breed, breed_type)) in rejected_by.iter_mut().zip(breeds) {
+                *bits |= self.terms[*breed as usize] & self.terms[*breed_type as usize] & rejected::BREED;
+            }
+        }
+        if self.present & rejected::SOCIETY != 0 {
+            for (bits, society) in rejected_by.iter_mut().zip(&columns.society[range.clone()]) {
+                *bits |= self.terms[*society as usize] & rejected::SOCIETY;
+            }
+        }
+        for (flag, column, bit) in [
+            (self.sex, &columns.sexes, rejected::SEX),
+            (self.additional_info, &columns.additional_info, rejected::ADDITIONAL_INFO),
+        ] {
+            if flag != 0 {
+                for (bits, flags) in rejected_by.iter_mut().zip(&column[range.clone()]) {
+                    *bits |= bits_unless(bit, flags & flag != 0);
+                }
+            }
+        }
+        let organisations = &columns.organisation[range.clone()];
+        if let Some(only) = self.organisation {
+            for (bits, organisation) in rejected_by.iter_mut().zip(organisations) {
+                *bits |= bits_unless(rejected::BY_ALL, *organisation == only);
+            }
+        }
+        if let Some(only) = self.private_to {
+            let listings = organisations.iter().zip(&columns.status[range]);
+            for (bits, (organisation, status)) in rejected_by.iter_mut().zip(listings) {
+                let is_private = *status >= StatusFilter::Draft as u8;
+                *bits |= bits_unless(rejected::BY_ALL, !is_private || *organisation == only);
+            }
+        }
+    }
+}
+
+/// The values of a listing that range filters compare.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measures {
+    /// See [`Point::unit_vector`](crate::listings::geo::Point::unit_vector); NaN without coordinates.
+    unit_vector: [f64; 3],
+    /// Ten-thousandths of a month; [`Measures::ABSENT`] without an age.
+    min_age: i32,
+    /// As `min_age`.
+    max_age: i32,
+    /// Day of birth, see `search_fields::day`; [`Measures::ABSENT`] without one.
+    born: i32,
+}
+impl Measures {
+    const ABSENT: i32 = i32::MIN;
+
+    /// Converts the columns of a listing.
+    pub(crate) fn of(columns: &FacetColumns) -> Self {
+        let narrow = |number: Option<i64>| number.and_then(|n| i32::try_from(n).ok()).unwrap_or(Self::ABSENT);
+        Self {
+            unit_vector: [columns.x, columns.y, columns.z].map(|part| part.unwrap_or(f64::NAN)),
+            min_age: narrow(columns.min_age),
+            max_age: narrow(columns.max_age),
+            born: narrow(columns.born),
+        }
+    }
+}
+
+/// The range filters of a search.
+#[derive(Debug)]
+pub(crate) struct RangeFilters {
+    /// The greatest distance.
+    within: Option<Within>,
+    /// Dogs pass that were born on the day or before it.
+    min_age: Option<AgeLimit>,
+    /// Dogs pass that were born after the day.
+    max_age: Option<AgeLimit>,
+}
+
+/// A limit of distances.
+#[derive(Debug)]
+struct Within {
+    /// The unit vector of the point that distances start from.
+    origin: [f64; 3],
+    max_squared_chord: f64,
+    /// For a public search: the squared chords below which a listing is within the distance, and above which it is not,
+    /// wherever its rounded coordinates are.
+    certain: Option<[f64; 2]>,
+}
+
+impl Within {
+    fn of(search: &ListingSearch) -> Option<Self> {
+        let km = search.within_km()?;
+        // An inner area of a negative distance is empty.
+        let inner = if km > MAX_ROUNDING_KM { squared_chord_of(km - MAX_ROUNDING_KM) } else { -1.0 };
+        let certain = search.is_public().then(|| [inner, squared_chord_of(km + MAX_ROUNDING_KM)]);
+        Some(Self { origin: search.origin(), max_squared_chord: squared_chord_of(km), certain })
+    }
+
+    /// Returns whether a listing with this unit vector is within the distance.
+    fn contains(&self, unit_vector: [f64; 3]) -> bool {
+        let chord = squared_chord(unit_vector, self.origin);
+        match self.certain {
+            None => chord <= self.max_squared_chord,
+            Some([inner, _]) if chord <= inner => true,
+            Some([_, outer]) if chord > outer => false,
+            Some(_) => {
+                squared_chord(Point::rounded(unit_vector).unit_vector(), self.origin)
+                    <= self.max_squared_chord
+            }
+        }
+    }
+}
+
+/// A limit of ages, for listings with an age and for dogs with a day of birth.
+#[derive(Debug)]
+struct AgeLimit {
+    /// Months.
+    age: Amount,
+    /// Day of birth, see `search_fields::day`.
+    born: i64,
+}
+
+impl RangeFilters {
+    /// Returns the range filters of a search, or `None` if it has none.
+    pub(crate) fn of(search: &ListingSearch) -> Option<Self> {
+        let limit = |age, born| AgeLimit { age, born };
+        let any = search.within_km().is_some() || search.min_age.is_some() || search.max_age.is_some();
+        any.then(|| Self {
+            within: Within::of(search),
+            min_age: search.min_age.map(|age| limit(age, search.born_until(age))),
+            max_age: search.max_age.map(|age| limit(age, search.born_after(age))),
+        })
+    }
+
+    /// Changes the time that dogs' ages are computed for.
+    pub(crate) fn set_now(&mut self, now: Timestamp) {
+        if let Some(limit) = &mut self.min_age {
+            limit.born = born_until(limit.age, now);
+        }
+        if let Some(limit) = &mut self.max_age {
+            limit.born = born_after(limit.age, now);
+        }
+    }
+
+    /// Returns whether a listing passes all filters.
+    pub(crate) fn passes(&self, listing: &Measures) -> bool {
+        let present = |number: i32| (number != Measures::ABSENT).then_some(i64::from(number));
+        self.within.as_ref().is_none_or(|within| within.contains(listing.unit_vector))
+            && self.min_age.as_ref().is_none_or(|limit| {
+                present(listing.min_age).is_some_and(|age| age >= limit.age.scaled())
+                    || present(listing.born).is_some_and(|born| born <= limit.born)
+            })
+            && self.max_age.as_ref().is_none_or(|limit| {
+                present(listing.max_age).is_some_and(|age| age <= limit.age.scaled())
+                    || present(listing.born).is_some_and(|born| born > limit.born)
+            })
+    }
+}
