@@ -99,8 +99,8 @@ pub struct Claimed {
     pub until: Timestamp,
     /// The body to deliver; empty if it was deleted.
     pub body: Json,
-    /// The cause of the message, an empty text in an outbox without causes.
-    pub cause: String,
+    /// The cause of the message, which may be an empty text; `None` in an outbox without causes.
+    pub cause: Option<String>,
 }
 
 /// Why an attempt failed.

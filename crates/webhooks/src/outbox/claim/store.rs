@@ -47,7 +47,7 @@ pub(in crate::outbox) fn claim(
                     attempts: row.attempts,
                     until,
                     body: row.body,
-                    cause: cause.clone().unwrap_or_default(),
+                    cause: cause.clone(),
                 });
             }
         }

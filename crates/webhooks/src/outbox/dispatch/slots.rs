@@ -83,7 +83,7 @@ impl Slots {
         *rotation.by_group.entry(group.clone()).or_default() += 1;
         *rotation.by_owner.entry(owner.clone()).or_default() += 1;
         rotation.last.clone_from(group);
-        if !cause.is_empty() {
+        if let Some(cause) = cause {
             if rotation.last_causes.len() >= MAX_REMEMBERED_GROUPS {
                 rotation.last_causes.clear();
             }
