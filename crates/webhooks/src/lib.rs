@@ -22,7 +22,7 @@ mod webhook;
 
 pub use delivery::{DELIVERY_COPIES, DELIVERY_RECORDS, Held, queue_erasure};
 pub use documentation::{DataSchema, EventDescription, describe};
-pub use event::{Event, Subject, WithDeliveries, emit, emit_many, has_webhook};
+pub use event::{Emitted, Event, MAX_DELIVERIES, Subject, WithDeliveries, emit, emit_many, has_webhook};
 pub use handlers::routes;
 pub use metrics::register_metrics;
 pub use migrations::migrations;

@@ -5,4 +5,4 @@ mod store;
 
 pub use model::{Event, Subject};
 pub(crate) use model::{TEST_EVENT, message, stored_elsewhere};
-pub use store::{WithDeliveries, emit, emit_many, has_webhook};
+pub use store::{Emitted, MAX_DELIVERIES, WithDeliveries, emit, emit_many, has_webhook};

@@ -1,7 +1,7 @@
 //! The statements that store messages and deliveries. Which webhooks get an event is read by the same statement, so
 //! that no copy of them can be stale.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use common::Error;
 use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql};
@@ -20,6 +20,9 @@ use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::{self, dsl as u};
 use crate::schema::webhook_messages::{self, dsl as m};
 use crate::schema::webhooks::dsl as w;
+
+/// The most deliveries that [`emit_many`] stores, which takes about 50 ms on SQLite, while other writes wait.
+pub const MAX_DELIVERIES: usize = 2_000;
 
 /// Stores the message of the event, and a delivery for each webhook that subscribed to it. Returns their number.
 ///
@@ -60,7 +63,17 @@ pub fn has_webhook(c: &mut AnyConnection, subject: &Subject<'_>) -> QueryResult<
     diesel::select(of(first).or(of(second))).get_result(c)
 }
 
-/// Stores deliveries of an event for each of many resources, one message for each. Returns their number.
+/// What [`emit_many`] stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emitted {
+    /// The number of resources whose events are stored: the first ones.
+    pub subjects: usize,
+    /// The number of deliveries.
+    pub deliveries: usize,
+}
+
+/// Stores deliveries of an event for the first of many resources, one message for each: at most [`MAX_DELIVERIES`], but
+/// all those of the first resource.
 ///
 /// # Errors
 /// If the database fails.
@@ -69,7 +82,7 @@ pub fn emit_many(
     name: &'static str,
     member: &'static str,
     subjects: &[Subject<'_>],
-) -> Result<usize, Error> {
+) -> Result<Emitted, Error> {
     let organisations: BTreeSet<&str> = subjects.iter().flat_map(|subject| subject.organisations).collect();
     let subscribed: Vec<(String, String, String)> = w::webhooks
         .filter(w::organisation_id.eq_any(organisations))
@@ -77,21 +90,35 @@ pub fn emit_many(
         .select((w::organisation_id, w::id, w::events))
         .load(c)?;
     let quoted_name = format!("\"{name}\"");
-    let subscribed: Vec<_> =
-        subscribed.into_iter().filter(|(.., events)| events.contains(&quoted_name)).collect();
-    if subscribed.is_empty() {
-        return Ok(0);
+    let mut webhooks_of: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (organisation, webhook, events) in &subscribed {
+        if events.contains(&quoted_name) {
+            webhooks_of.entry(organisation).or_default().push(webhook);
+        }
+    }
+    if webhooks_of.is_empty() {
+        return Ok(Emitted { subjects: subjects.len(), deliveries: 0 });
     }
     let now = database::shared_now(c)?;
     let (mut rows, mut messages, mut users) = (Vec::new(), Vec::new(), Vec::new());
+    let mut emitted = Emitted { subjects: 0, deliveries: 0 };
     for subject in subjects {
+        let organisations: BTreeSet<&str> = subject.organisations.into_iter().collect();
+        let of_subject: Vec<&str> =
+            organisations.into_iter().filter_map(|id| webhooks_of.get(id)).flatten().copied().collect();
+        if emitted.subjects > 0 && emitted.deliveries + of_subject.len() > MAX_DELIVERIES {
+            break;
+        }
+        emitted.subjects += 1;
+        emitted.deliveries += of_subject.len();
+        if of_subject.is_empty() {
+            continue;
+        }
         let message = NewMessage::new(Event { name, member, subject: *subject });
-        let count = rows.len();
-        let of_subject = subscribed
-            .iter()
-            .filter(|(organisation, ..)| subject.organisations.contains(&organisation.as_str()));
-        for (_, webhook, _) in of_subject {
-            rows.push((
+        messages.push(message_row(&message));
+        users.extend(subject.users.iter().map(|user| (u::message_id.eq(message.id), u::user_id.eq(*user))));
+        let row = |webhook| {
+            (
                 d::id.eq(message.id),
                 d::webhook_id.eq(webhook),
                 d::event.eq(name),
@@ -104,16 +131,13 @@ pub fn emit_many(
                 d::body.eq(stored_elsewhere()),
                 d::cause_id.eq(subject.cause),
                 d::bytes.eq(message.bytes),
-            ));
-        }
-        if rows.len() > count {
-            messages.push(message_row(&message));
-            users.extend(
-                subject.users.iter().map(|user| (u::message_id.eq(message.id), u::user_id.eq(*user))),
-            );
-        }
+            )
+        };
+        rows.extend(of_subject.into_iter().map(row));
     }
-    let count = rows.len();
+    if rows.is_empty() {
+        return Ok(emitted);
+    }
     match c {
         AnyConnection::Postgres(c) => {
             diesel::copy_from(webhook_deliveries::table).from_insertable(rows).execute(c)?;
@@ -134,7 +158,7 @@ pub fn emit_many(
             }
         }
     }
-    Ok(count)
+    Ok(emitted)
 }
 
 /// A statement that changes a table and stores the message and the deliveries of the event that reports the change: one

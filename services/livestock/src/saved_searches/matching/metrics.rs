@@ -11,6 +11,7 @@ use super::store;
 
 const MATCHES: &str = "drover_saved_search_matches_total";
 const MATCH_SECONDS: &str = "drover_saved_search_match_seconds";
+const STORE_SECONDS: &str = "drover_saved_search_store_seconds";
 const LOADED: &str = "drover_saved_searches_loaded";
 const LAG: &str = "drover_saved_search_lag_seconds";
 
@@ -27,6 +28,11 @@ pub(super) fn match_seconds() -> Histogram {
     histogram!(MATCH_SECONDS)
 }
 
+/// Returns the histogram of the time that it took to store the matches of one transaction.
+pub(super) fn store_seconds() -> Histogram {
+    histogram!(STORE_SECONDS)
+}
+
 /// Returns the gauge of the searches that this replica holds.
 pub(super) fn loaded() -> Gauge {
     gauge!(LOADED)
@@ -40,11 +46,12 @@ fn lag() -> Gauge {
 pub(crate) fn register_metrics() {
     describe_counter!(MATCHES, "Listings that matched a saved search, stored by this replica");
     describe_histogram!(MATCH_SECONDS, "Time to find the saved searches that match a listing");
+    describe_histogram!(STORE_SECONDS, "Time to store the matches of one transaction");
     describe_gauge!(LOADED, "Saved searches in the memory of the replica that matches listings; 0 in others");
     describe_gauge!(LAG, "Age of the oldest event of a listing that is not matched with saved searches yet");
     matches().increment(0);
     // Exposed from the start.
-    drop(match_seconds());
+    drop((match_seconds(), store_seconds()));
     loaded().set(0.0);
     lag().set(0.0);
 }

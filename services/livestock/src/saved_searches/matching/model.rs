@@ -96,8 +96,8 @@ pub(crate) struct ListingMatches {
 /// The outcome of storing matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Recorded {
-    /// They are stored: the number of those that are new.
-    Stored { matches: usize },
+    /// They are stored, or the first of them: the number of those that are new, and whether that are all.
+    Stored { matches: usize, is_complete: bool },
     /// Nothing is stored: these searches have changed since they were matched.
     Changed(Vec<Id>),
     /// Nothing is stored: another replica has taken over.

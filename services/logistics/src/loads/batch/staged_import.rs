@@ -22,8 +22,9 @@ use crate::loads::model::Load;
 use crate::loads::party::Creator;
 use crate::loads::store::{LoadRow, create_many};
 
-/// The number of rows that the second thread prepares at a time. Up to three times as many are in memory.
-const ROWS_PER_CHUNK: usize = 500;
+/// The number of rows that the second thread prepares at a time: all of an import that is stored in one transaction on
+/// SQLite. Up to three times as many are in memory.
+const ROWS_PER_CHUNK: usize = 1_000;
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// The valid loads of a batch.

@@ -33,10 +33,10 @@ use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
 use row::InsertLoad;
 pub(super) use row::LoadRow;
-use staged::announce_one;
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
+use staged::{announce_later, announce_one};
 use webhooks::{Event, WithDeliveries};
 
 /// The id of a creator.
@@ -75,12 +75,21 @@ pub(crate) fn create(
     Ok((JsonResponse::raw(row.document.0), deliveries > 0))
 }
 
-/// Inserts loads, and the deliveries of their events.
+/// Inserts loads, and the deliveries of their events. On SQLite, whose other writes wait meanwhile, only some of them:
+/// [`announce`] stores the rest.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
     let subjects: Vec<_> = rows.iter().map(|row| row.subject(&row.created_by)).collect();
-    webhooks::emit_many(c, CREATED, "load", &subjects)?;
+    let mut announced = webhooks::emit_many(c, CREATED, "load", &subjects)?.subjects;
+    while announced < rows.len() && matches!(c, AnyConnection::Postgres(_)) {
+        announced += webhooks::emit_many(c, CREATED, "load", &subjects[announced..])?.subjects;
+    }
     match c {
-        AnyConnection::Sqlite(c) => rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?,
+        AnyConnection::Sqlite(c) => {
+            rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
+            if let Some(next) = rows.get(announced) {
+                announce_later(c, Id::new(), next.id())?;
+            }
+        }
         AnyConnection::Postgres(c) => {
             diesel::copy_from(loads::table).from_insertable(rows).execute(c)?;
         }

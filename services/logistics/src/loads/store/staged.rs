@@ -5,6 +5,7 @@
 //! 2. [`finish_import`] makes all of them visible, in the transaction of the import.
 //! 3. [`announce`] stores the events that report them. A load that changes before is announced first.
 //!
+//! [`announce_later`] leaves the third step for the loads of a smaller import whose events have many deliveries.
 //! [`discard`] deletes the loads of an import that was refused or whose process ended.
 
 use common::Error;
@@ -18,8 +19,8 @@ use webhooks::Subject;
 
 use super::{CREATED, InsertLoad, LoadRow};
 
-/// The number of loads that [`announce`] and [`discard`] process in one transaction, which takes about 50 ms.
-const ANNOUNCED_AT_ONCE: usize = 1_000;
+/// The most loads that [`announce`] and [`discard`] process in one transaction, which takes about 50 ms.
+const LOADS_AT_ONCE: usize = 1_000;
 /// The condition that a row of `staged_loads` belongs to a running import.
 const IS_RUNNING: &str = "import_id IN (SELECT id FROM running_imports)";
 
@@ -84,11 +85,15 @@ pub(crate) fn begin_import(c: &mut AnyConnection, import: Id) -> Result<(), Erro
 pub(crate) fn stage(c: &mut AnyConnection, import: Id, rows: &[LoadRow]) -> Result<(), Error> {
     let (AnyConnection::Sqlite(c), Some(first)) = (c, rows.first()) else { return Ok(()) };
     rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
-    // The loads of this transaction have the highest numbers.
+    announce_later(c, import, first.id())?;
+    Ok(())
+}
+
+/// Leaves the loads that this transaction stored to [`announce`], from this one on. They have the highest numbers.
+pub(super) fn announce_later(c: &mut SqliteConnection, import: Id, first: Id) -> QueryResult<usize> {
     let staged =
         "INSERT INTO staged_loads SELECT n, $1 FROM loads WHERE n >= (SELECT n FROM loads WHERE id = $2)";
-    diesel::sql_query(staged).bind::<IdSql, _>(import).bind::<IdSql, _>(first.id()).execute(c)?;
-    Ok(())
+    diesel::sql_query(staged).bind::<IdSql, _>(import).bind::<IdSql, _>(first).execute(c)
 }
 
 /// Makes the loads of an import visible.
@@ -122,7 +127,7 @@ const UNANNOUNCED: &str = "SELECT n, id, organiser_id, carrier_id, created_by, d
 /// number of deliveries.
 pub(crate) fn announce(c: &mut AnyConnection) -> Result<usize, Error> {
     let AnyConnection::Sqlite(sqlite) = c else { return Ok(0) };
-    let query = format!("{UNANNOUNCED} NOT {IS_RUNNING} ORDER BY n LIMIT {ANNOUNCED_AT_ONCE}");
+    let query = format!("{UNANNOUNCED} NOT {IS_RUNNING} ORDER BY n LIMIT {LOADS_AT_ONCE}");
     let loads: Vec<Unannounced> = diesel::sql_query(query).load(sqlite)?;
     emit_created(c, &loads)
 }
@@ -135,17 +140,17 @@ pub(super) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error>
     emit_created(c, &loads).map(drop)
 }
 
-/// Stores the deliveries of the events that these loads were created.
+/// Stores the deliveries of the events that the first of these loads were created. Returns the number of deliveries.
 fn emit_created(c: &mut AnyConnection, loads: &[Unannounced]) -> Result<usize, Error> {
-    let (AnyConnection::Sqlite(sqlite), Some(first), Some(last)) = (&mut *c, loads.first(), loads.last())
-    else {
-        return Ok(0);
-    };
-    // All others between these two belong to running imports.
-    let delete = format!("DELETE FROM staged_loads WHERE n BETWEEN $1 AND $2 AND NOT {IS_RUNNING}");
-    diesel::sql_query(delete).bind::<BigInt, _>(first.n).bind::<BigInt, _>(last.n).execute(sqlite)?;
     let subjects: Vec<_> = loads.iter().map(Unannounced::subject).collect();
-    webhooks::emit_many(c, CREATED, "load", &subjects)
+    let emitted = webhooks::emit_many(c, CREATED, "load", &subjects)?;
+    let announced = &loads[..emitted.subjects];
+    if let (AnyConnection::Sqlite(c), Some(first), Some(last)) = (c, announced.first(), announced.last()) {
+        // All others between these two belong to running imports.
+        let delete = format!("DELETE FROM staged_loads WHERE n BETWEEN $1 AND $2 AND NOT {IS_RUNNING}");
+        diesel::sql_query(delete).bind::<BigInt, _>(first.n).bind::<BigInt, _>(last.n).execute(c)?;
+    }
+    Ok(emitted.deliveries)
 }
 
 impl Unannounced {
@@ -167,8 +172,7 @@ pub(crate) fn running_imports(c: &mut AnyConnection) -> Result<Vec<Id>, Error> {
 /// Deletes some of the loads of an import that failed, and at last the import. Returns true if there are more.
 pub(crate) fn discard(c: &mut AnyConnection, import: Id) -> Result<bool, Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(false) };
-    let batch =
-        format!("(SELECT n FROM staged_loads WHERE import_id = $1 ORDER BY n LIMIT {ANNOUNCED_AT_ONCE})");
+    let batch = format!("(SELECT n FROM staged_loads WHERE import_id = $1 ORDER BY n LIMIT {LOADS_AT_ONCE})");
     let mut count = 0;
     for statement in [
         format!(

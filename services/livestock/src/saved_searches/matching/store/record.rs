@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use common::Error;
-use database::{AnyConnection, Id, Json};
+use database::{AnyConnection, Id, IdSql, Json};
 use diesel::prelude::*;
+use diesel::sql_types::{Array, Text};
 use serde::Serialize;
-use webhooks::Subject;
+use webhooks::{Emitted, MAX_DELIVERIES, Subject};
 
 use super::lease::has_lease;
 use crate::saved_searches::matching::model::{EventCursor, ListingMatches, Recorded};
 use crate::schema::saved_search_cursor::dsl as r;
-use crate::schema::saved_search_matches::{self, dsl as m};
+use crate::schema::saved_search_matches::dsl as m;
 use crate::schema::saved_searches::{self, dsl as s};
 use crate::webhook_events::MATCHED;
 
@@ -34,16 +35,17 @@ struct MatchingSearch {
     matched: i64,
 }
 
-#[derive(Insertable)]
-#[diesel(table_name = saved_search_matches)]
-struct MatchRow {
-    search_id: Id,
-    listing_id: Id,
-    number: i64,
+/// What was stored for a listing.
+struct StoredMatches {
+    matches: usize,
+    deliveries: usize,
+    /// False if more of its matches are new, whose deliveries are too many for this transaction.
+    is_complete: bool,
 }
 
 /// Stores matches that are not stored yet, with the deliveries of their events, and the cursor if there is one. Leaves
-/// out searches that were deleted or notify nobody any more.
+/// out searches that were deleted or notify nobody any more. If there are too many deliveries for one transaction,
+/// stores some of the matches, and not the cursor.
 pub(in crate::saved_searches::matching) fn record(
     c: &mut AnyConnection,
     replica: Id,
@@ -65,75 +67,94 @@ pub(in crate::saved_searches::matching) fn record(
     if !changed.is_empty() {
         return Ok(Recorded::Changed(changed.into_iter().collect()));
     }
-    let mut matches = 0;
+    let (mut matches, mut deliveries, mut is_complete) = (0, 0, true);
     for listing in listings {
-        matches += record_listing(c, listing, &mut searches)?;
+        is_complete = is_complete && deliveries < MAX_DELIVERIES;
+        if !is_complete {
+            break;
+        }
+        let stored = record_listing(c, listing, &mut searches)?;
+        matches += stored.matches;
+        deliveries += stored.deliveries;
+        is_complete = stored.is_complete;
     }
-    if let Some(cursor) = cursor {
+    if let (true, Some(cursor)) = (is_complete, cursor) {
         diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
     }
-    Ok(Recorded::Stored { matches })
+    Ok(Recorded::Stored { matches, is_complete })
 }
 
-/// Stores the new matches of a listing. Returns their number.
+/// Stores new matches of a listing: those of the first organisations, if all have too many deliveries.
 fn record_listing(
     c: &mut AnyConnection,
     listing: &ListingMatches,
     searches: &mut HashMap<Id, MatchingSearch>,
-) -> Result<usize, Error> {
+) -> Result<StoredMatches, Error> {
     let ids: Vec<Id> = listing.searches.iter().map(|found| found.id).collect();
     let stored = m::saved_search_matches.filter(m::listing_id.eq(listing.listing_id));
     let stored: HashSet<Id> =
         stored.filter(m::search_id.eq_any(&ids)).select(m::search_id).load(c)?.into_iter().collect();
-    let mut new = Vec::new();
-    for id in ids.into_iter().filter(|id| !stored.contains(id)) {
-        if let Some(search) = searches.get_mut(&id) {
-            search.matched += 1;
-            new.push(search.clone());
+    // An event for each organisation that the users acted for.
+    let mut new: BTreeMap<&str, Vec<&MatchingSearch>> = BTreeMap::new();
+    for search in ids.iter().filter(|id| !stored.contains(id)).filter_map(|id| searches.get(id)) {
+        new.entry(&search.organisation_id).or_default().push(search);
+    }
+    let Emitted { subjects, deliveries } = report(c, listing, &new)?;
+    let is_complete = subjects == new.len();
+    let new: Vec<Id> = new.into_values().take(subjects).flatten().map(|search| search.id).collect();
+    if !new.is_empty() {
+        store(c, listing.listing_id, &new)?;
+    }
+    for id in &new {
+        let Some(search) = searches.get_mut(id) else { continue };
+        search.matched += 1;
+        if search.matched % FORGET_INTERVAL == 0 {
+            let first = m::saved_search_matches.filter(m::search_id.eq(search.id));
+            diesel::delete(first.filter(m::number.le(search.matched - MAX_REMEMBERED))).execute(c)?;
         }
     }
-    if new.is_empty() {
-        return Ok(0);
-    }
-    insert(c, listing.listing_id, &new)?;
-    let ids = new.iter().map(|search| search.id);
-    diesel::update(s::saved_searches.filter(s::id.eq_any(ids)))
-        .set((s::matched.eq(s::matched + 1), s::revision.eq(s::revision + 1)))
-        .execute(c)?;
-    report(c, listing, &new)?;
-    for search in new.iter().filter(|search| search.matched % FORGET_INTERVAL == 0) {
-        let first = m::saved_search_matches.filter(m::search_id.eq(search.id));
-        diesel::delete(first.filter(m::number.le(search.matched - MAX_REMEMBERED))).execute(c)?;
-    }
-    Ok(new.len())
+    Ok(StoredMatches { matches: new.len(), deliveries, is_complete })
 }
 
-fn insert(c: &mut AnyConnection, listing_id: Id, searches: &[MatchingSearch]) -> Result<(), Error> {
-    let row = |search: &MatchingSearch| MatchRow { search_id: search.id, listing_id, number: search.matched };
+/// Stores that searches match a listing.
+fn store(c: &mut AnyConnection, listing_id: Id, searches: &[Id]) -> Result<(), Error> {
     match c {
         AnyConnection::Postgres(c) => {
-            let rows: Vec<_> = searches.iter().map(row).collect();
-            diesel::insert_into(saved_search_matches::table).values(&rows).execute(c)?;
+            let insert = "INSERT INTO saved_search_matches (search_id, listing_id, number) \
+                          SELECT id, $1, matched + 1 FROM saved_searches WHERE id = ANY($2)";
+            let update = "UPDATE saved_searches SET matched = matched + 1, revision = revision + 1 \
+                          WHERE id = ANY($1)";
+            diesel::sql_query(insert)
+                .bind::<IdSql, _>(listing_id)
+                .bind::<Array<IdSql>, _>(searches)
+                .execute(c)?;
+            diesel::sql_query(update).bind::<Array<IdSql>, _>(searches).execute(c)?;
         }
         AnyConnection::Sqlite(c) => {
-            for search in searches {
-                diesel::insert_into(saved_search_matches::table).values(&row(search)).execute(c)?;
-            }
+            let insert = "INSERT INTO saved_search_matches (search_id, listing_id, number) \
+                          SELECT id, $1, matched + 1 FROM saved_searches \
+                          WHERE id IN (SELECT unhex(value) FROM json_each($2))";
+            let update = "UPDATE saved_searches SET matched = matched + 1, revision = revision + 1 \
+                          WHERE id IN (SELECT unhex(value) FROM json_each($1))";
+            let ids: Vec<String> = searches.iter().map(|id| id.to_string().replace('-', "")).collect();
+            let ids = Json::of(&ids)?.0;
+            diesel::sql_query(insert).bind::<IdSql, _>(listing_id).bind::<Text, _>(&ids).execute(c)?;
+            diesel::sql_query(update).bind::<Text, _>(&ids).execute(c)?;
         }
     }
     Ok(())
 }
 
-/// Stores one event for each organisation that the users acted for, with all matches of its users.
-fn report(c: &mut AnyConnection, listing: &ListingMatches, searches: &[MatchingSearch]) -> Result<(), Error> {
-    let mut by_organisation: BTreeMap<&str, Vec<&MatchingSearch>> = BTreeMap::new();
-    for search in searches {
-        by_organisation.entry(&search.organisation_id).or_default().push(search);
-    }
-    let events = by_organisation.into_iter().map(|(organisation, searches)| {
+/// Stores one event for each of the first organisations, with all matches of its users.
+fn report(
+    c: &mut AnyConnection,
+    listing: &ListingMatches,
+    searches: &BTreeMap<&str, Vec<&MatchingSearch>>,
+) -> Result<Emitted, Error> {
+    let events = searches.iter().map(|(organisation, searches)| {
         let users: BTreeSet<&str> = searches.iter().map(|search| search.user_id.as_str()).collect();
         let users: Vec<&str> = users.into_iter().collect();
-        Ok((organisation, details(&searches)?, users))
+        Ok((*organisation, details(searches)?, users))
     });
     let events = events.collect::<Result<Vec<_>, Error>>()?;
     let subjects = events.iter().map(|(organisation, details, users)| Subject {
@@ -145,8 +166,7 @@ fn report(c: &mut AnyConnection, listing: &ListingMatches, searches: &[MatchingS
         users,
     });
     let subjects: Vec<_> = subjects.collect();
-    webhooks::emit_many(c, MATCHED, "listing", &subjects)?;
-    Ok(())
+    webhooks::emit_many(c, MATCHED, "listing", &subjects)
 }
 
 /// Returns the members of `data` before the listing: those of the first match, and all matches.

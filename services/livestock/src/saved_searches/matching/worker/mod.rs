@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -188,15 +189,21 @@ impl Matcher {
         cursor: EventCursor,
         matched: &impl Fn(),
     ) -> Result<Round, Error> {
-        let mut parts = split(found).into_iter().peekable();
-        while let Some(part) = parts.next() {
-            let (replica, next) = (self.replica, parts.peek().is_none().then_some(cursor));
-            match self.db.write(move |c| store::record(c, replica, &part, next)).await? {
-                Recorded::Stored { matches } if matches > 0 => {
-                    metrics::matches().increment(matches as u64);
-                    matched();
+        let mut parts: VecDeque<_> = split(found).into_iter().map(Arc::new).collect();
+        while let Some(part) = parts.pop_front() {
+            let (replica, listings, next) = (self.replica, part.clone(), parts.is_empty().then_some(cursor));
+            let started = Instant::now();
+            match self.db.write(move |c| store::record(c, replica, &listings, next)).await? {
+                Recorded::Stored { matches, is_complete } => {
+                    if matches > 0 {
+                        metrics::matches().increment(matches as u64);
+                        metrics::store_seconds().record(started.elapsed());
+                        matched();
+                    }
+                    if !is_complete {
+                        parts.push_front(part);
+                    }
                 }
-                Recorded::Stored { .. } => {}
                 Recorded::Changed(searches) => {
                     if let Some(held) = &mut self.held {
                         held.searches.reload(&searches).await?;

@@ -177,6 +177,30 @@ testkit::on_both! {
         assert_eq!(fixture.match_all().await, 1);
         assert_eq!([same, changed, elsewhere].map(|search| fixture.matches(search)), [1, 1, 0]);
     }
+
+    async fn matches_with_many_deliveries_are_stored_in_several_transactions(backend) {
+        let mut fixture = Fixture::start(backend).await;
+        let mut searches = Vec::new();
+        for organisation in ["first", "second"] {
+            let search = fixture.save(json!({})).await;
+            fixture.change(search, &format!(", organisation_id = '{organisation}'"));
+            let at = backend.hours_ago(1);
+            fixture.execute(&format!(
+                "INSERT INTO SCHEMA.webhooks (id, organisation_id, slot, url, events, status, status_since, secret, revision,
+                 created_at) SELECT '{organisation}-' || n, '{organisation}', n, '', '[\"listing.matched\"]', 'active', {at},
+                 '', 1, {at} FROM {}",
+                backend.numbers(1_500)
+            ));
+            searches.push(search);
+        }
+        fixture.record_edit();
+        fixture.match_all().await;
+        assert_eq!(fixture.count("SCHEMA.webhook_deliveries"), 3_000);
+        assert_eq!(fixture.count("SCHEMA.webhook_messages"), 2);
+        assert_eq!([searches[0], searches[1]].map(|search| fixture.matches(search)), [1, 1]);
+        let times = fixture.count("(SELECT DISTINCT pending_since FROM SCHEMA.webhook_deliveries) AS times");
+        assert_eq!(times, 2);
+    }
 }
 
 /// Changes on the new server have smaller positions than those that the index has.
