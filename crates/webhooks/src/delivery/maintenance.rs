@@ -1,15 +1,16 @@
 //! Background work on the deliveries of webhooks that are disabled or deleted, and of organisations that hold too many.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use common::{Error, FailureStreak};
-use database::{Database, Id, Timestamp};
+use database::{AnyConnection, Database, Id, Timestamp};
 use metrics::gauge;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::store;
-use super::store::held::{self, Held, HeldEstimates};
+use super::store::held::{self, FailingCause, Held, HeldEstimates};
 use crate::webhook::{self, WebhookStatus};
 
 /// The number of webhooks that are disabled.
@@ -28,102 +29,152 @@ const BATCH_PAUSE: Duration = Duration::from_millis(50);
 /// once.
 pub(crate) async fn maintain(db: &Database, limit: Held) {
     let mut failures = FailureStreak::default();
-    let (mut estimates, mut counted_until) = (HeldEstimates::default(), Id::NIL);
+    let mut maintenance = Maintenance::new(db, limit);
     let mut run = 0_u32;
     loop {
-        let prunes = run.is_multiple_of(RUNS_PER_PRUNING);
-        let result = maintain_once(db, limit, &mut estimates, &mut counted_until, prunes).await;
+        let next_run = Instant::now() + INTERVAL.mul_f64(rand::random_range(0.8..1.2));
+        let result = maintenance.run(next_run, run.is_multiple_of(RUNS_PER_PRUNING)).await;
         if let Some(error) = failures.first(&result) {
             tracing::warn!(error = format!("{error:?}"), "deliveries of webhooks could not be maintained");
         }
         run = run.wrapping_add(1);
-        sleep(INTERVAL.mul_f64(rand::random_range(0.8..1.2))).await;
+        sleep_until(next_run).await;
     }
 }
 
-async fn maintain_once(
-    db: &Database,
+/// Work that takes any number of transactions.
+#[derive(Clone, Debug, PartialEq)]
+enum Task {
+    /// Makes the pending deliveries of a disabled webhook fail.
+    Fail(String),
+    /// Deletes the deliveries of a deleted webhook, then the webhook.
+    Delete(String),
+    /// Counts what an organisation holds.
+    Count(String),
+    /// Brings what an organisation holds below the limit.
+    Trim { organisation: String, excess: Held, failing: Option<FailingCause> },
+    /// Deletes the bodies that no delivery needs any more, after this one.
+    Prune(Id),
+}
+
+impl Task {
+    /// Returns true if both are of the same kind, for the same webhook or organisation. An organisation is not counted
+    /// while it is trimmed.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Count(organisation), Self::Trim { organisation: trimmed, .. }) => organisation == trimmed,
+            (Self::Prune(_), Self::Prune(_)) => true,
+            _ => self == other,
+        }
+    }
+}
+
+struct Maintenance<'a> {
+    db: &'a Database,
     limit: Held,
-    estimates: &mut HeldEstimates,
-    counted_until: &mut Id,
-    prunes: bool,
-) -> Result<(), Error> {
-    let disabled = db.read(webhook::store::count_disabled).await?;
-    #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
-    gauge!(DISABLED).set(disabled as f64);
-    for (id, status) in db.read(webhook::store::list_unfinished).await? {
-        if status == WebhookStatus::DELETED {
-            delete(db, &id).await?;
-        } else {
-            fail(db, &id).await?;
-        }
-    }
-    let (after, now) = (*counted_until, Timestamp::now());
-    let grown = db.read(move |c| held::grown(c, after)).await?;
-    *counted_until = store::first_id_at(now.plus(-LONGEST_TRANSACTION));
-    for organisation in estimates.add(grown, limit) {
-        let held = trim(db, &organisation, limit).await?;
-        estimates.set(organisation, held);
-    }
-    if prunes {
-        prune_messages(db).await?;
-    }
-    Ok(())
+    estimates: HeldEstimates,
+    counted_until: Id,
+    /// They take turns, so that no webhook or organisation delays the others.
+    tasks: VecDeque<Task>,
 }
 
-/// Makes the pending deliveries of a webhook fail.
-async fn fail(db: &Database, webhook: &str) -> Result<(), Error> {
-    loop {
-        let id = webhook.to_owned();
-        if !db.write(move |c| store::fail_pending(c, &id)).await? {
-            return Ok(());
-        }
-        sleep(BATCH_PAUSE).await;
+impl<'a> Maintenance<'a> {
+    fn new(db: &'a Database, limit: Held) -> Self {
+        let (estimates, tasks) = (HeldEstimates::default(), VecDeque::new());
+        Self { db, limit, estimates, counted_until: Id::NIL, tasks }
     }
-}
 
-/// Brings what an organisation holds below the limit. Returns what it holds.
-async fn trim(db: &Database, organisation: &str, limit: Held) -> Result<Held, Error> {
-    let mut was_warned = false;
-    loop {
-        let id = organisation.to_owned();
-        let held = db.read(move |c| held::count(c, &id)).await?;
-        let (id, excess) = (organisation.to_owned(), held.beyond(limit));
-        if excess.is_empty() {
-            return Ok(held);
+    /// Looks for work, and does some of it until the next run.
+    async fn run(&mut self, next_run: Instant, prunes: bool) -> Result<(), Error> {
+        let disabled = self.db.read(webhook::store::count_disabled).await?;
+        #[allow(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        gauge!(DISABLED).set(disabled as f64);
+        for (id, status) in self.db.read(webhook::store::list_unfinished).await? {
+            let is_deleted = status == WebhookStatus::DELETED;
+            self.add(if is_deleted { Task::Delete(id) } else { Task::Fail(id) });
         }
-        db.write(move |c| held::trim(c, &id, excess)).await?;
-        if !was_warned {
-            was_warned = true;
-            tracing::info!(
-                organisation,
-                ?held,
-                "an organisation holds too many deliveries: its oldest ones go"
-            );
+        let (after, now) = (self.counted_until, Timestamp::now());
+        let grown = self.db.read(move |c| held::grown(c, after)).await?;
+        self.counted_until = store::first_id_at(now.plus(-LONGEST_TRANSACTION));
+        for organisation in self.estimates.add(grown, self.limit) {
+            self.add(Task::Count(organisation));
         }
-        sleep(BATCH_PAUSE).await;
+        if prunes {
+            self.add(Task::Prune(Id::NIL));
+        }
+        while let Some(task) = self.tasks.pop_front() {
+            match self.step(task.clone()).await {
+                Ok(next) => self.tasks.extend(next),
+                Err(error) => {
+                    self.tasks.push_back(task);
+                    return Err(error);
+                }
+            }
+            if Instant::now() >= next_run {
+                break;
+            }
+            sleep(BATCH_PAUSE).await;
+        }
+        Ok(())
     }
-}
 
-/// Deletes the bodies that no delivery needs any more.
-async fn prune_messages(db: &Database) -> Result<(), Error> {
-    let mut after = Id::NIL;
-    while let Some(last) = db.write(move |c| store::prune_messages(c, after)).await? {
-        after = last;
-        sleep(BATCH_PAUSE).await;
-    }
-    Ok(())
-}
-
-/// Deletes the deliveries of a deleted webhook, then the webhook.
-async fn delete(db: &Database, webhook: &str) -> Result<(), Error> {
-    loop {
-        let id = webhook.to_owned();
-        if !db.write(move |c| store::delete(c, &id)).await? {
-            break;
+    fn add(&mut self, task: Task) {
+        if !self.tasks.iter().any(|other| task.is_like(other)) {
+            self.tasks.push_back(task);
         }
-        sleep(BATCH_PAUSE).await;
     }
-    let id = webhook.to_owned();
-    db.write(move |c| webhook::store::remove_deleted(c, &id)).await
+
+    /// Does a part of a task, in at most one transaction. Returns the rest.
+    async fn step(&mut self, task: Task) -> Result<Option<Task>, Error> {
+        Ok(match task {
+            Task::Fail(webhook) => {
+                let id = webhook.clone();
+                let is_more = self.db.write(move |c| store::fail_pending(c, &id)).await?;
+                is_more.then_some(Task::Fail(webhook))
+            }
+            Task::Delete(webhook) => {
+                let id = webhook.clone();
+                if self.db.write(move |c| store::delete(c, &id)).await? {
+                    return Ok(Some(Task::Delete(webhook)));
+                }
+                self.db.write(move |c| webhook::store::remove_deleted(c, &webhook)).await?;
+                None
+            }
+            Task::Prune(after) => {
+                self.db.write(move |c| store::prune_messages(c, after)).await?.map(Task::Prune)
+            }
+            Task::Count(organisation) => {
+                let id = organisation.clone();
+                let held = self.db.read(move |c| held::count(c, &id)).await?;
+                self.estimates.set(organisation.clone(), held);
+                let excess = held.beyond(self.limit);
+                if excess.is_empty() {
+                    return Ok(None);
+                }
+                tracing::info!(
+                    organisation,
+                    ?held,
+                    "an organisation holds too many deliveries: its oldest ones go"
+                );
+                Some(Task::Trim { organisation, excess, failing: None })
+            }
+            Task::Trim { organisation, excess, failing } => {
+                let id = organisation.clone();
+                let choose = move |c: &mut AnyConnection| {
+                    let mut failing = failing.clone();
+                    let chosen = held::choose(c, &id, excess, &mut failing)?;
+                    Ok::<_, Error>((chosen, failing))
+                };
+                let (chosen, failing) = self.db.read(choose).await?;
+                if chosen.is_empty() {
+                    return Ok(None);
+                }
+                let id = organisation.clone();
+                let deleted = self.db.write(move |c| held::trim(c, &id, &chosen)).await?;
+                self.estimates.subtract(&organisation, deleted);
+                let excess = excess.beyond(deleted);
+                (!excess.is_empty()).then_some(Task::Trim { organisation, excess, failing })
+            }
+        })
+    }
 }

@@ -7,7 +7,7 @@ use database::{AnyConnection, Id};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
-use super::{BATCH_SIZE, delete_rows, delete_unused, fail};
+use super::{BATCH_SIZE, delete_unused, fail};
 use crate::outbox::Status;
 use crate::schema::webhook_deliveries::dsl as d;
 use crate::schema::webhooks::dsl as w;
@@ -26,9 +26,9 @@ impl Held {
         Self { rows: self.rows.saturating_add(other.rows), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
-    /// Returns what is beyond a limit.
-    pub(crate) fn beyond(self, limit: Self) -> Self {
-        Self { rows: (self.rows - limit.rows).max(0), bytes: (self.bytes - limit.bytes).max(0) }
+    /// Returns what is beyond a limit, or left after a part is gone.
+    pub(crate) fn beyond(self, other: Self) -> Self {
+        Self { rows: (self.rows - other.rows).max(0), bytes: (self.bytes - other.bytes).max(0) }
     }
 
     pub(crate) fn is_empty(self) -> bool {
@@ -63,6 +63,13 @@ impl HeldEstimates {
     /// Sets what an organisation holds.
     pub(crate) fn set(&mut self, organisation: String, held: Held) {
         self.by_organisation.insert(organisation, held);
+    }
+
+    /// Subtracts deliveries that were deleted.
+    pub(crate) fn subtract(&mut self, organisation: &str, deleted: Held) {
+        if let Some(held) = self.by_organisation.get_mut(organisation) {
+            *held = held.beyond(deleted);
+        }
     }
 }
 
@@ -101,61 +108,181 @@ fn webhooks_of(c: &mut AnyConnection, organisation: &str) -> Result<Vec<String>,
     Ok(w::webhooks.filter(w::organisation_id.eq(organisation)).select(w::id).load(c)?)
 }
 
+#[derive(QueryableByName)]
+struct HeldRow {
+    #[diesel(sql_type = BigInt)]
+    held_rows: i64,
+    #[diesel(sql_type = BigInt)]
+    held_bytes: i64,
+}
+
 /// Returns what an organisation holds.
 pub(crate) fn count(c: &mut AnyConnection, organisation: &str) -> Result<Held, Error> {
-    let webhooks = webhooks_of(c, organisation)?;
-    let of_organisation = || d::webhook_deliveries.filter(d::webhook_id.eq_any(&webhooks));
-    let rows: i64 = of_organisation().count().get_result(c)?;
     // An event has one body, whatever the number of webhooks.
-    let bodies = of_organisation().filter(d::bytes.gt(0)).select((d::id, d::bytes)).distinct();
-    let bodies: Vec<(Id, i64)> = bodies.load(c)?;
-    Ok(Held { rows, bytes: bodies.iter().map(|(_, bytes)| bytes).sum() })
+    let query = "SELECT CAST(COALESCE(sum(deliveries), 0) AS BIGINT) AS held_rows, \
+                 CAST(COALESCE(sum(bytes), 0) AS BIGINT) AS held_bytes FROM \
+                 (SELECT count(*) AS deliveries, max(d.bytes) AS bytes FROM webhook_deliveries d \
+                 JOIN webhooks w ON w.id = d.webhook_id WHERE w.organisation_id = $1 GROUP BY d.id) AS events";
+    let HeldRow { held_rows: rows, held_bytes: bytes } = database::dispatch!(c, c => diesel::sql_query(query)
+        .bind::<Text, _>(organisation)
+        .get_result(c))?;
+    Ok(Held { rows, bytes })
 }
 
-/// Deletes up to [`BATCH_SIZE`] of the oldest settled deliveries of an organisation that holds more than the limit.
-/// Without any, makes as many of the oldest pending ones fail, of the cause that holds the most.
-pub(crate) fn trim(c: &mut AnyConnection, organisation: &str, excess: Held) -> Result<(), Error> {
+/// A delivery: its event, its webhook, and the length of the body.
+type HeldDelivery = (Id, String, i64);
+
+/// Deliveries of an organisation, at most [`BATCH_SIZE`], and what happens to them.
+#[derive(Clone, Debug)]
+pub(crate) enum Chosen {
+    /// Settled ones, which are deleted.
+    Settled(Vec<HeldDelivery>),
+    /// Pending ones, which fail.
+    Pending(Vec<HeldDelivery>),
+}
+
+impl Chosen {
+    pub(crate) fn is_empty(&self) -> bool {
+        let (Self::Settled(deliveries) | Self::Pending(deliveries)) = self;
+        deliveries.is_empty()
+    }
+}
+
+/// The pending deliveries of a cause that fail, as many as there are rows and bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FailingCause {
+    cause: String,
+    left: Held,
+}
+
+/// Chooses the oldest settled deliveries of an organisation that holds more than the limit. Without any, chooses the
+/// oldest pending ones of the cause that holds the most, and says in `failing` how many more of that cause fail.
+pub(crate) fn choose(
+    c: &mut AnyConnection,
+    organisation: &str,
+    excess: Held,
+    failing: &mut Option<FailingCause>,
+) -> Result<Chosen, Error> {
     let webhooks = webhooks_of(c, organisation)?;
-    let mut settled = Vec::new();
+    let mut settled = Oldest::new(2 * webhooks.len());
     for webhook in &webhooks {
         for status in [Status::Delivered, Status::Failed] {
-            let oldest = d::webhook_deliveries
-                .filter(d::webhook_id.eq(webhook).and(d::status.eq(status.into_str())))
-                .order(d::id)
-                .limit(BATCH_SIZE)
-                .select((d::id, d::webhook_id, d::bytes));
-            settled.extend(oldest.load::<(Id, String, i64)>(c)?);
+            let of_status = d::webhook_id.eq(webhook).and(d::status.eq(status.into_str()));
+            let oldest = d::webhook_deliveries.filter(of_status).order(d::id).limit(settled.limit);
+            settled.add(oldest.select((d::id, d::webhook_id, d::bytes)).load(c)?);
         }
     }
-    if settled.is_empty() {
-        return fail_oldest(c, &webhooks, excess);
+    let settled = settled.take(excess);
+    if !settled.is_empty() {
+        return Ok(Chosen::Settled(settled));
     }
-    settled.sort_unstable();
-    let chosen = choose(settled, excess);
-    for (webhook, ids) in &chosen {
-        delete_rows(c, webhook, ids)?;
+    if failing.as_ref().is_none_or(|failing| failing.left.is_empty()) {
+        *failing = largest_cause(c, &webhooks, excess)?;
     }
-    let ids: Vec<Id> = chosen.into_values().flatten().collect();
-    delete_unused(c, &ids)
+    let Some(FailingCause { cause, left }) = failing else { return Ok(Chosen::Pending(Vec::new())) };
+    let mut pending = Oldest::new(webhooks.len());
+    for webhook in &webhooks {
+        let of_cause = d::webhook_id.eq(webhook).and(d::cause_id.eq(&*cause)).and(d::due_at.is_not_null());
+        let oldest = d::webhook_deliveries.filter(of_cause).order(d::due_at).limit(pending.limit);
+        pending.add(oldest.select((d::id, d::webhook_id, d::bytes)).load(c)?);
+    }
+    let pending = pending.take(*left);
+    *left = left.beyond(size(&pending));
+    if pending.is_empty() {
+        *left = Held::default();
+    }
+    Ok(Chosen::Pending(pending))
 }
 
-/// Returns the first deliveries that are enough, at most [`BATCH_SIZE`], by webhook.
-fn choose(deliveries: Vec<(Id, String, i64)>, excess: Held) -> BTreeMap<String, Vec<Id>> {
-    let (mut left, mut last) = (excess, None);
-    let mut chosen: BTreeMap<String, Vec<Id>> = BTreeMap::new();
-    for (id, webhook, bytes) in deliveries.into_iter().take(usize::try_from(BATCH_SIZE).unwrap_or_default()) {
-        // A body is freed with the last of its deliveries.
-        if left.rows <= 0 && left.bytes <= 0 && last != Some(id) {
-            break;
-        }
-        left.rows -= 1;
-        if last != Some(id) {
-            left.bytes -= bytes;
-        }
-        last = Some(id);
-        chosen.entry(webhook).or_default().push(id);
+/// Returns the number of deliveries, and the bytes of their bodies.
+fn size(deliveries: &[HeldDelivery]) -> Held {
+    let bodies: BTreeMap<Id, i64> = deliveries.iter().map(|(id, _, bytes)| (*id, *bytes)).collect();
+    Held { rows: i64::try_from(deliveries.len()).unwrap_or(i64::MAX), bytes: bodies.values().sum() }
+}
+
+/// The oldest deliveries of several lists.
+struct Oldest {
+    /// The most deliveries of a list.
+    limit: i64,
+    all: Vec<HeldDelivery>,
+    /// The end of the first list that has more.
+    last: Option<Id>,
+}
+
+impl Oldest {
+    fn new(lists: usize) -> Self {
+        let lists = i64::try_from(lists).unwrap_or(i64::MAX).max(1);
+        Self { limit: (BATCH_SIZE / lists).max(50), all: Vec::new(), last: None }
     }
-    chosen
+
+    /// Adds a list. Pending ones are only about in the order of their ids: those that are retried are due later.
+    fn add(&mut self, deliveries: Vec<HeldDelivery>) {
+        if i64::try_from(deliveries.len()).is_ok_and(|count| count >= self.limit) {
+            let newest = deliveries.iter().map(|(id, ..)| *id).max();
+            self.last = self.last.into_iter().chain(newest).min();
+        }
+        self.all.extend(deliveries);
+    }
+
+    /// Returns the oldest ones that are enough, at most [`BATCH_SIZE`].
+    fn take(mut self, enough: Held) -> Vec<HeldDelivery> {
+        self.all.retain(|(id, ..)| self.last.is_none_or(|last| *id <= last));
+        self.all.sort_unstable();
+        self.all.truncate(usize::try_from(BATCH_SIZE).unwrap_or_default());
+        let (mut left, mut last) = (enough, None);
+        let is_needed = |(id, _, bytes): &&HeldDelivery| {
+            // A body is freed with the last of its deliveries.
+            if left.is_empty() && last != Some(*id) {
+                return false;
+            }
+            let bytes = if last == Some(*id) { 0 } else { *bytes };
+            left = left.beyond(Held { rows: 1, bytes });
+            last = Some(*id);
+            true
+        };
+        let count = self.all.iter().take_while(is_needed).count();
+        self.all.truncate(count);
+        self.all
+    }
+}
+
+/// Deletes settled deliveries of an organisation, or makes pending ones fail. Leaves out those that changed since they
+/// were chosen. Returns what the organisation no longer holds.
+pub(crate) fn trim(c: &mut AnyConnection, organisation: &str, chosen: &Chosen) -> Result<Held, Error> {
+    match chosen {
+        Chosen::Pending(deliveries) => {
+            for (webhook, ids) in by_webhook(deliveries) {
+                fail(c, webhook, &ids)?;
+            }
+            Ok(Held::default())
+        }
+        Chosen::Settled(deliveries) => {
+            let mut rows = 0;
+            for (webhook, ids) in by_webhook(deliveries) {
+                let settled =
+                    d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::id.eq_any(ids));
+                rows += diesel::delete(settled.filter(d::due_at.is_null())).execute(c)?;
+            }
+            let mut bodies: BTreeMap<Id, i64> =
+                deliveries.iter().map(|(id, _, bytes)| (*id, *bytes)).collect();
+            let ids: Vec<Id> = bodies.keys().copied().collect();
+            let own = webhooks_of(c, organisation)?;
+            for (id, webhook) in delete_unused(c, &ids)? {
+                if own.contains(&webhook) {
+                    bodies.remove(&id);
+                }
+            }
+            Ok(Held { rows: i64::try_from(rows).unwrap_or(i64::MAX), bytes: bodies.values().sum() })
+        }
+    }
+}
+
+fn by_webhook(deliveries: &[HeldDelivery]) -> BTreeMap<&str, Vec<Id>> {
+    let mut by_webhook: BTreeMap<&str, Vec<Id>> = BTreeMap::new();
+    for (id, webhook, _) in deliveries {
+        by_webhook.entry(webhook).or_default().push(*id);
+    }
+    by_webhook
 }
 
 #[derive(QueryableByName)]
@@ -168,8 +295,12 @@ struct CauseRow {
     bytes: i64,
 }
 
-/// Makes the oldest pending deliveries fail, of the cause that has the most.
-fn fail_oldest(c: &mut AnyConnection, webhooks: &[String], excess: Held) -> Result<(), Error> {
+/// Returns the cause that has the most pending deliveries, and how many of them fail.
+fn largest_cause(
+    c: &mut AnyConnection,
+    webhooks: &[String],
+    excess: Held,
+) -> Result<Option<FailingCause>, Error> {
     let mut by_cause: HashMap<String, Held> = HashMap::new();
     for webhook in webhooks {
         let query = "SELECT cause_id AS cause, count(*) AS pending, CAST(sum(bytes) AS BIGINT) AS bytes \
@@ -182,27 +313,14 @@ fn fail_oldest(c: &mut AnyConnection, webhooks: &[String], excess: Held) -> Resu
         }
     }
     let size = |held: &Held| if excess.rows > 0 { held.rows } else { held.bytes };
-    let Some((cause, most)) = by_cause.iter().max_by_key(|(_, held)| size(held)) else { return Ok(()) };
+    let Some((cause, most)) = by_cause.iter().max_by_key(|(_, held)| size(held)) else { return Ok(None) };
     let second = by_cause.iter().filter(|(other, _)| *other != cause).map(|(_, held)| size(held)).max();
     // Not more than brings the cause to the level of the next one, or to nine tenths of what it has.
     let surplus = (size(most) - second.unwrap_or_default()).max(size(most) / 10).max(1);
-    let excess = if excess.rows > 0 {
+    let left = if excess.rows > 0 {
         Held { rows: excess.rows.min(surplus), bytes: 0 }
     } else {
         Held { rows: 0, bytes: excess.bytes.min(surplus) }
     };
-    let mut pending = Vec::new();
-    for webhook in webhooks {
-        let oldest = d::webhook_deliveries
-            .filter(d::webhook_id.eq(webhook).and(d::cause_id.eq(cause)).and(d::due_at.is_not_null()))
-            .order(d::due_at)
-            .limit(BATCH_SIZE)
-            .select((d::id, d::webhook_id, d::bytes));
-        pending.extend(oldest.load::<(Id, String, i64)>(c)?);
-    }
-    pending.sort_unstable();
-    for (webhook, ids) in choose(pending, excess) {
-        fail(c, &webhook, &ids)?;
-    }
-    Ok(())
+    Ok(Some(FailingCause { cause: cause.clone(), left }))
 }

@@ -120,7 +120,7 @@ pub(super) fn fail(c: &mut AnyConnection, webhook: &str, ids: &[Id]) -> Result<(
         d::pending_since.eq(shared_now(c)?),
     );
     let rows = d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::id.eq_any(ids));
-    diesel::update(rows).set(changes).execute(c)?;
+    diesel::update(rows.filter(d::due_at.is_not_null())).set(changes).execute(c)?;
     Ok(())
 }
 
@@ -132,23 +132,19 @@ pub(crate) fn delete(c: &mut AnyConnection, webhook: &str) -> Result<bool, Error
         return Ok(false);
     }
     let is_full = ids.len() >= usize::try_from(BATCH_SIZE).unwrap_or_default();
-    delete_rows(c, webhook, &ids)?;
+    diesel::delete(of_webhook.filter(d::id.eq_any(&ids))).execute(c)?;
     delete_unused(c, &ids)?;
     Ok(is_full)
 }
 
-/// Deletes these deliveries of a webhook. [`delete_unused`] deletes their messages.
-pub(super) fn delete_rows(c: &mut AnyConnection, webhook: &str, ids: &[Id]) -> Result<(), Error> {
-    let rows = d::webhook_deliveries.filter(d::webhook_id.eq(webhook)).filter(d::id.eq_any(ids));
-    diesel::delete(rows).execute(c)?;
-    Ok(())
-}
-
-/// Deletes those of the messages that have no deliveries any more.
-pub(super) fn delete_unused(c: &mut AnyConnection, ids: &[Id]) -> Result<(), Error> {
-    let used = d::webhook_deliveries.filter(d::id.eq_any(ids)).select(d::id).distinct();
-    let used: HashSet<Id> = used.load::<Id>(c)?.into_iter().collect();
-    delete_messages(c, ids.iter().filter(|id| !used.contains(id)).copied().collect())
+/// Deletes those of the messages that have no deliveries any more. Returns the deliveries of the others, each with its
+/// webhook.
+pub(super) fn delete_unused(c: &mut AnyConnection, ids: &[Id]) -> Result<Vec<(Id, String)>, Error> {
+    let left = d::webhook_deliveries.filter(d::id.eq_any(ids)).select((d::id, d::webhook_id));
+    let left: Vec<(Id, String)> = left.load(c)?;
+    let used: HashSet<Id> = left.iter().map(|(id, _)| *id).collect();
+    delete_messages(c, ids.iter().filter(|id| !used.contains(id)).copied().collect())?;
+    Ok(left)
 }
 
 fn delete_messages(c: &mut AnyConnection, ids: Vec<Id>) -> Result<(), Error> {

@@ -1,8 +1,19 @@
 //! Limits on what others' acts store, and what receivers answer.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::*;
+
+/// Returns an id as a literal of the database.
+fn id_literal(backend: Backend, id: &str) -> String {
+    match backend {
+        Backend::Sqlite => format!("X'{}'", id.replace('-', "")),
+        Backend::Postgres => format!("'{id}'"),
+    }
+}
 
 /// Creates loads of an organisation that name `haul` as carrier, by one batch.
 async fn create_for_haul(app: &App, organisation: &str, count: usize) {
@@ -55,18 +66,127 @@ testkit::on_both! {
         assert!(deliveries(&app, &webhook).await.iter().all(|delivery| delivery["status"] == "pending"));
     }
 
+    async fn an_organisation_holds_a_limited_number_of_bytes(backend) {
+        let is_down = Arc::new(AtomicBool::new(false));
+        let down = is_down.clone();
+        let answer = move |_: &Request| respond_with(if down.load(Ordering::Relaxed) { 500 } else { 200 });
+        let receiver = WebhookReceiver::start(answer).await;
+        let slow = |held| Settings { webhook_held_bytes: held, webhook_retry_seconds: 3600, ..settings() };
+        let app = App::start::<Logistics>(backend, slow(1 << 28)).await;
+        let webhooks = [
+            register(&app, "haul", &receiver.url(), &["load.created"]).await,
+            register(&app, "haul", &receiver.url(), &["load.created"]).await,
+        ];
+        for _ in 0..4 {
+            create_load(&app).await;
+        }
+        for webhook in &webhooks {
+            wait_for(&app, webhook, 4, "delivered").await;
+        }
+        is_down.store(true, Ordering::Relaxed);
+        // Ten bodies, each of which two webhooks get.
+        let body = u64::try_from(receiver.requests().await[0].body.len()).unwrap();
+        let app = App::start_on::<Logistics>(app.stop().await, slow(10 * body + body / 2)).await;
+        create_for_haul(&app, "grain", 1).await;
+        let (rows, messages) = (table(backend, "webhook_deliveries"), table(backend, "webhook_messages"));
+        let count = |condition: &str| app.database.count(&format!("{rows} WHERE {condition}"));
+        for _ in 0..6 {
+            create_load(&app).await;
+        }
+        wait_until(async || app.database.count(&messages) == 10).await;
+        assert_eq!((count("cause_id = 'grain'"), count("cause_id = 'haul'")), (2, 18));
+        assert_eq!(count("status = 'delivered'"), 6, "the oldest settled one goes first");
+        for _ in 0..6 {
+            create_load(&app).await;
+        }
+        wait_until(async || count("status <> 'pending'") == 0 && app.database.count(&messages) == 10).await;
+        assert_eq!((count("cause_id = 'grain'"), count("cause_id = 'haul'")), (2, 18));
+    }
+
     async fn bodies_expire(backend) {
-        let (app, receiver) = (start(backend).await, receiver().await);
+        let app = App::start::<Logistics>(backend, Settings { webhook_retention_days: 90, ..settings() }).await;
+        let receiver = receiver().await;
+        let webhook = register(&app, "haul", &receiver.url(), &["load.created"]).await;
+        let app_stopped = app.stop().await;
+        let delivery = |n: usize| format!("01900000-0000-7000-8000-00000000000{n}");
+        // Retention: 7 days after delivery, 30 days after failure.
+        let settled = [("delivered", 6), ("delivered", 8), ("failed", 29), ("failed", 31)];
+        for (n, (status, days)) in settled.into_iter().enumerate() {
+            let (id, at) = (id_literal(backend, &delivery(n)), backend.hours_ago(24 * days));
+            app_stopped.execute(&format!(
+                "INSERT INTO {} (id, webhook_id, event, status, attempts, created_at, pending_since, body, bytes) \
+                 VALUES ({id}, '{}', 'load.created', '{status}', 1, {at}, {at}, 'null', 9); \
+                 INSERT INTO {} (id, body) VALUES ({id}, '{{\"n\": {n}}}')",
+                table(backend, "webhook_deliveries"), webhook["id"].as_str().unwrap(), table(backend, "webhook_messages"),
+            ));
+        }
+        let app = App::start_on::<Logistics>(app_stopped, Settings { webhook_retention_days: 90, ..settings() }).await;
+        wait_until(async || app.database.count(&table(backend, "webhook_messages")) == 2).await;
+        assert_eq!(deliveries(&app, &webhook).await.len(), 4);
+        for (n, expires) in [false, true, false, true].into_iter().enumerate() {
+            let redeliver = format!("{}/deliveries/{}/redeliver", path(&webhook), delivery(n));
+            let answer = app.post(&redeliver).by(&User::of("haul")).send().await;
+            if expires {
+                assert_eq!(answer.status, 409);
+                assert_eq!(answer.json()["body"]["reason"], "body_expired");
+            } else {
+                answer.ok();
+            }
+        }
+        let bodies: BTreeSet<_> = receiver.wait_for(2).await.iter().map(|request| body(request)["n"].as_u64()).collect();
+        assert_eq!(bodies, BTreeSet::from([Some(0), Some(2)]));
+    }
+
+    async fn acts_without_an_organisation_take_turns_too(backend) {
+        let app = start(backend).await;
+        let receiver = WebhookReceiver::start(respond_with(500)).await;
+        let app = App::start_on::<Logistics>(app.stop().await, Settings { webhook_retry_seconds: 3600, ..settings() }).await;
         let webhook = register(&app, "haul", &receiver.url(), &["load.created"]).await;
         create_load(&app).await;
-        let sent = wait_for(&app, &webhook, 1, "delivered").await;
-        let redeliver = format!("{}/deliveries/{}/redeliver", path(&webhook), sent[0]["id"].as_str().unwrap());
-        app.post(&redeliver).by(&User::of("haul")).send().await.ok();
-        wait_for(&app, &webhook, 1, "delivered").await;
-        app.database.execute(&format!("DELETE FROM {}", table(backend, "webhook_messages")));
-        let refused = app.post(&redeliver).by(&User::of("haul")).send().await;
-        assert_eq!(refused.status, 409);
-        assert_eq!(refused.json()["body"]["reason"], "body_expired");
+        // From now on it gets one event at a time.
+        wait_until(async || deliveries(&app, &webhook).await[0].get("lastError").is_some()).await;
+        let rows = |cause: &str, count: usize| {
+            let id = match backend {
+                Backend::Sqlite => "randomblob(16)",
+                Backend::Postgres => "gen_random_uuid()",
+            };
+            let (now, never) = (backend.hours_ago(0), match backend {
+                Backend::Sqlite => "253402214400000",
+                Backend::Postgres => "'9999-12-31'",
+            });
+            format!(
+                "INSERT INTO {} (id, webhook_id, event, status, attempts, created_at, pending_since, due_at, claimed_until, \
+                 cause_id, body) SELECT {id}, '{}', 'load.created', 'pending', 0, {now}, {now}, {now}, {never}, '{cause}', \
+                 '{{\"cause\": \"{cause}\"}}' FROM {};",
+                table(backend, "webhook_deliveries"), webhook["id"].as_str().unwrap(), backend.numbers(count),
+            )
+        };
+        app.database.execute(&format!("BEGIN; {} {} COMMIT", rows("", 30), rows("farm", 5)));
+        let requests = receiver.wait_for(13).await;
+        let of_farm = requests.iter().take(13).filter(|request| body(request)["cause"] == "farm").count();
+        assert_eq!(of_farm, 5);
+    }
+
+    async fn a_transaction_stores_a_limited_number_of_deliveries(backend) {
+        let app = App::start::<Logistics>(backend, Settings { webhook_retry_seconds: 3600, ..settings() }).await;
+        for _ in 0..4 {
+            register(&app, "haul", "http://127.0.0.1:1/", &["load.created"]).await;
+        }
+        app.record_statements();
+        let rows = table(backend, "webhook_deliveries");
+        // The second batch is large: its loads are stored in several transactions too.
+        for (organisation, count, total) in [("grain", 700, 2_800), ("farm", 1_100, 7_200)] {
+            create_for_haul(&app, organisation, count).await;
+            wait_until(async || app.database.count(&rows) == total).await;
+        }
+        if backend == Backend::Sqlite {
+            let statements = app.take_statements();
+            let transactions = statements.split(|sql| sql.starts_with("COMMIT"));
+            let inserted = |sql: &&String| sql.starts_with("INSERT INTO `webhook_deliveries`");
+            let counts: Vec<_> = transactions.map(|sql| sql.iter().filter(inserted).count()).collect();
+            assert_eq!(counts.iter().sum::<usize>(), 7_200);
+            assert!(counts.iter().all(|count| *count <= 2_000), "{counts:?}");
+        }
     }
 
     async fn a_flood_of_a_stranger_delays_no_event_of_a_partner(backend) {
