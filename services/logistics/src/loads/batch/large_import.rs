@@ -44,12 +44,13 @@ impl LargeImport {
     /// Makes the loads visible.
     ///
     /// # Errors
-    /// 503 if other rows are new than before, because another request stored some of the loads meanwhile.
+    /// 503 if other rows are new than before, because another request stored some of the loads meanwhile, or if loads
+    /// are gone.
     pub(super) fn finish(&self, c: &mut AnyConnection, is_new: &[bool]) -> Result<(), Error> {
         if is_new != self.is_new {
             return Err(Error::Busy(IMPORT_RUNNING));
         }
-        finish_import(c, self.id)
+        finish_import(c, self.id, self.is_new.iter().filter(|is_new| **is_new).count())
     }
 }
 

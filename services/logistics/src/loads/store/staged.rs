@@ -21,6 +21,9 @@ use super::{CREATED, InsertLoad, LoadRow};
 
 /// The most loads that [`announce`] and [`discard`] process in one transaction, which takes about 50 ms.
 const LOADS_AT_ONCE: usize = 1_000;
+/// Message for an import whose loads were deleted before they were visible.
+const IMPORT_ENDED: &str =
+    "Another process of the service ended this import and nothing was changed: send it again.";
 /// The condition that a row of `staged_loads` belongs to a running import.
 const IS_RUNNING: &str = "import_id IN (SELECT id FROM running_imports)";
 
@@ -74,6 +77,12 @@ struct ImportId {
     id: Id,
 }
 
+#[derive(QueryableByName)]
+struct StagedCount {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
+}
+
 /// Begins an import in several transactions.
 pub(crate) fn begin_import(c: &mut AnyConnection, import: Id) -> Result<(), Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(()) };
@@ -82,11 +91,18 @@ pub(crate) fn begin_import(c: &mut AnyConnection, import: Id) -> Result<(), Erro
 }
 
 /// Stores loads of a running import, which nobody sees yet.
+///
+/// # Errors
+/// 503 if the import is not running any more, so that its loads would be visible.
 pub(crate) fn stage(c: &mut AnyConnection, import: Id, rows: &[LoadRow]) -> Result<(), Error> {
     let (AnyConnection::Sqlite(c), Some(first)) = (c, rows.first()) else { return Ok(()) };
     rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
     announce_later(c, import, first.id())?;
-    Ok(())
+    let running: Option<ImportId> = diesel::sql_query("SELECT id FROM running_imports WHERE id = $1")
+        .bind::<IdSql, _>(import)
+        .get_result(c)
+        .optional()?;
+    running.map(drop).ok_or(Error::Busy(IMPORT_ENDED))
 }
 
 /// Leaves the loads that this transaction stored to [`announce`], from this one on. They have the highest numbers.
@@ -96,16 +112,19 @@ pub(super) fn announce_later(c: &mut SqliteConnection, import: Id, first: Id) ->
     diesel::sql_query(staged).bind::<IdSql, _>(import).bind::<IdSql, _>(first).execute(c)
 }
 
-/// Makes the loads of an import visible.
+/// Makes the loads of an import visible, of which there are `count`.
 ///
 /// # Errors
-/// 500 if the import is not running, which is a bug.
-pub(crate) fn finish_import(c: &mut AnyConnection, import: Id) -> Result<(), Error> {
+/// 503 if some of them are gone: another process with the same database began to discard them, because it does not run
+/// the import.
+pub(crate) fn finish_import(c: &mut AnyConnection, import: Id, count: usize) -> Result<(), Error> {
     let AnyConnection::Sqlite(c) = c else { return Ok(()) };
-    match end_import(c, import)? {
-        0 => Err(Error::Internal(anyhow::anyhow!("an import ended before its last transaction"))),
-        _ => Ok(()),
+    let staged = diesel::sql_query("SELECT count(*) AS count FROM staged_loads WHERE import_id = $1");
+    let staged: StagedCount = staged.bind::<IdSql, _>(import).get_result(c)?;
+    if end_import(c, import)? == 0 || usize::try_from(staged.count) != Ok(count) {
+        return Err(Error::Busy(IMPORT_ENDED));
     }
+    Ok(())
 }
 
 fn end_import(c: &mut SqliteConnection, import: Id) -> QueryResult<usize> {

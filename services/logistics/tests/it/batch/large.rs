@@ -162,6 +162,27 @@ fn loads_of_imports_that_ended_are_hidden_and_deleted() {
     });
 }
 
+/// Another process on the same file deletes loads of imports that it does not run.
+#[test]
+fn an_import_whose_loads_were_deleted_meanwhile_is_refused() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        for (deleted, ended) in [("n = 1", ""), ("n <= 1000", "DELETE FROM running_imports;")] {
+            app.database.execute(&format!(
+                "CREATE TRIGGER other_process AFTER INSERT ON staged_loads WHEN NEW.n = 1500 BEGIN \
+                 DELETE FROM loads WHERE {deleted}; DELETE FROM staged_loads WHERE {deleted}; {ended} END"
+            ));
+            let reply = send_file(&app, rows(2_100, None)).await;
+            assert_eq!((reply.error(503), count_loads(&app).await), ("dependency_unavailable".into(), 0));
+            app.database.execute("DROP TRIGGER other_process");
+            wait_until(async || app.database.count("loads") + app.database.count("running_imports") == 0)
+                .await;
+        }
+        assert_eq!(send_file(&app, rows(2_100, None)).await.ok()["count"], 2_100);
+        assert_eq!(count_loads(&app).await, 2_100);
+    });
+}
+
 /// Returns a workbook with this many equal rows of 16 cells.
 fn sixteen_columns(rows: usize, texts: [&str; 16]) -> Vec<u8> {
     let names = [
