@@ -1,6 +1,7 @@
 //! A running service: its definition, start, server, operational endpoints, command line and shutdown.
 
 mod allocator;
+pub mod backfill;
 mod background;
 pub mod cli;
 mod connection;

@@ -4,7 +4,9 @@ use actix_web::web::{Data, Path};
 use actix_web::{delete, put};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
-use common::{Authorized, Error, ErrorResponses, JsonResponse, Member};
+use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, Member};
+
+use database::AnyConnection;
 
 use crate::Logistics;
 use crate::examples;
@@ -30,9 +32,7 @@ pub(super) async fn block(
         let message = "is your own organisation, which cannot be blocked";
         return Err(ValidationErrors::one("id", Code::Inconsistent, message).into());
     }
-    let own = caller.organisation_id_or_empty().to_owned();
-    app.db.write(move |c| store::block(c, &own, &id)).await?;
-    JsonResponse::json(&ActionResult::new("The organisation is blocked."))
+    change(&caller, id, &app, store::block, "The organisation is blocked.").await
 }
 
 /// End a block
@@ -49,7 +49,18 @@ pub(super) async fn unblock(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let id = parse_id(path.into_inner())?;
+    change(&caller, id, &app, store::unblock, "The organisation is not blocked.").await
+}
+
+/// Changes the block list of the caller's organisation.
+async fn change(
+    caller: &Caller,
+    id: String,
+    app: &Logistics,
+    change: fn(&mut AnyConnection, &str, &str) -> Result<(), Error>,
+    message: &str,
+) -> Result<JsonResponse, Error> {
     let own = caller.organisation_id_or_empty().to_owned();
-    app.db.write(move |c| store::unblock(c, &own, &id)).await?;
-    JsonResponse::json(&ActionResult::new("The organisation is not blocked."))
+    app.db.write(move |c| change(c, &own, &id)).await?;
+    JsonResponse::json(&ActionResult::new(message))
 }
