@@ -131,7 +131,8 @@ fn visible(caller: &Caller) -> notifications::BoxedQuery<'_, MultiBackend> {
     let organised = of_load().filter(l::organiser_id.eq(own));
     let later_carrier = e::load_events
         .filter(e::load_id.eq(n::load_id))
-        .filter(e::at.gt(n::created_at))
+        .filter(e::at.ge(n::created_at))
+        // An index has these events.
         .filter(sql::<Bool>("(load_events.changes -> 'carrierId') IS NOT NULL"));
     all.filter(exists(of_load().filter(of_party)))
         .filter(n::recipient_id.eq(own).or(exists(organised)).or(not(exists(later_carrier))))

@@ -101,3 +101,30 @@ fn similar_references_are_found_by_an_index() {
         }
     });
 }
+
+/// Whether a carrier reads a notification is found in an index, whatever the length of the history of its load.
+#[test]
+fn notifications_of_carriers_need_no_history() {
+    testkit::block_on(async {
+        let app = app(Backend::Postgres).await;
+        let id = create_load(&app).await;
+        app.database.execute(&format!(
+            "INSERT INTO logistics.load_events (id, load_id, type, at, changes)
+                SELECT gen_random_uuid(), CASE n % 200 WHEN 0 THEN '{id}' ELSE md5((n % 200)::text) END::uuid, 'updated',
+                    now(), '{{\"tags\": {{}}}}' FROM generate_series(1, 20000) AS n;
+            INSERT INTO logistics.notifications (id, load_id, event, recipient_id, status, attempts, created_at,
+                    pending_since, body, organisation_id)
+                SELECT gen_random_uuid(), '{id}', 'load.sent_to_driver', 'driver-' || n, 'delivered', 1, now(), now(),
+                    '{{}}', 'grain' FROM generate_series(1, 500) AS n;
+            ANALYZE logistics.load_events, logistics.notifications"
+        ));
+        app.record_statements();
+        let listed = app.get("/v1/notifications?limit=100").by(&User::of("haul")).send().await.ok();
+        assert_eq!(listed.as_array().unwrap().len(), 100);
+        let statements = app.take_statements();
+        let statement = statements.iter().find(|sql| sql.contains("-> 'carrierId'")).unwrap();
+        for plan in app.executed_plans::<Logistics>(statement).await {
+            assert!(plan.text.contains("load_events_carrier") && plan.pages < 3_000, "{plan:#?}");
+        }
+    });
+}

@@ -221,3 +221,20 @@ fn large_ranges_of_dates_are_not_sorted() {
         }
     });
 }
+
+/// Whether a carrier reads a notification is found in an index, whatever the length of the history of its load.
+#[test]
+fn notifications_of_carriers_need_no_history() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        app.record_statements();
+        app.get("/v1/notifications?count=true").by(&User::of("haul")).send().await.ok();
+        let statements = app.take_statements();
+        let found: Vec<_> = statements.iter().filter(|sql| sql.contains("-> 'carrierId'")).collect();
+        assert_eq!(found.len(), 2, "{statements:#?}");
+        for statement in found {
+            let plan = app.query_plan(statement);
+            assert!(plan.contains("load_events_carrier (load_id=? AND at>?)"), "{plan}");
+        }
+    });
+}

@@ -46,7 +46,7 @@ pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Re
         let message = "This load has 20 drivers already: revoke one first.";
         return Err(Error::conflict(Reason::LimitReached, message));
     }
-    let now = Timestamp::now();
+    let now = shared_now(c)?;
     let row = (d::load_id.eq(load), d::driver_id.eq(driver_id), d::sent_at.eq(now));
     database::dispatch!(c, c => diesel::insert_into(d::load_drivers)
         .values(row)
