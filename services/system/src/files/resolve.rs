@@ -51,6 +51,9 @@ pub(super) struct ResolveFiles {
     /// Identifies the sharing for retries: of calls with the same `shareId` only the first shares (for 24 hours). So a
     /// late retry does not share again with organisations that were unshared since.
     share_id: Option<Reference>,
+    /// `true`: ends the sharing of the files of others among these with the caller's own organisation, which gives up
+    /// its access to them.
+    leave: bool,
     /// `true`: changes nothing unless all ids are found.
     all_or_nothing: bool,
     /// `true`: leaves `organisations` empty, which keeps the response small.
@@ -139,6 +142,7 @@ impl ResolveFiles {
         if !(self.all_or_nothing && any_invalid) {
             sharing.share = OrganisationIds::ids(self.share_with.as_ref());
             sharing.unshare = OrganisationIds::ids(self.unshare_with.as_ref());
+            sharing.leave = self.leave;
         }
         (ids, sharing)
     }

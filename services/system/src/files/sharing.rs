@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use common::Error;
 use common::validation::{Code, ValidationErrors};
+use common::{Caller, Error};
 use database::{DatabaseFailure, Id};
 use serde_json::json;
 
@@ -17,6 +17,8 @@ pub(super) struct Sharing {
     pub share: Vec<String>,
     /// Ids of organisations to remove. `*` removes the entry `*` only.
     pub unshare: Vec<String>,
+    /// Ends the sharing of files of others with the caller's organisation.
+    pub leave: bool,
     /// Of several calls with the same id, only the first adds organisations.
     pub share_id: Option<String>,
     /// Changes nothing unless all files are found.
@@ -26,7 +28,7 @@ pub(super) struct Sharing {
 impl Sharing {
     /// Returns true if no file would be changed.
     pub(super) fn is_empty(&self) -> bool {
-        self.share.is_empty() && self.unshare.is_empty()
+        self.share.is_empty() && self.unshare.is_empty() && !self.leave
     }
 
     /// Returns true if organisations would be added.
@@ -40,7 +42,13 @@ impl Sharing {
         files * self.share.iter().map(|id| id.len() + "\"\",".len()).sum::<usize>()
     }
 
-    /// Changes the organisations of one file. Adds none if this is a `repeat`. Returns true if anything changed.
+    /// Changes the organisations of a file of others: they can only lose the caller's one. Returns true if it did.
+    pub(super) fn apply_to_others(&self, organisations: &mut Organisations, caller: &Caller) -> bool {
+        let own = caller.organisation.as_ref().filter(|_| self.leave);
+        own.is_some_and(|own| organisations.remove(std::slice::from_ref(&own.id)))
+    }
+
+    /// Changes the organisations of one of the caller's own files. Adds none if this is a `repeat`. Returns true if anything changed.
     ///
     /// # Errors
     /// If organisations were added and the file now has more than [`MAX_ORGANISATIONS`].

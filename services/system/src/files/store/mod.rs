@@ -198,7 +198,7 @@ pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<us
     Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
 }
 
-/// Changes the sharing of the caller's own files among these, and returns the same files as [`find_usable`]. `stripped`
+/// Changes the sharing of these files as the caller may, and returns the same files as [`find_usable`]. `stripped`
 /// has the images that were searched for metadata; `None` if they need not be.
 ///
 /// Reads and writes in one transaction. PostgreSQL repeats the transaction if another one changes a file meanwhile. So
@@ -225,9 +225,14 @@ pub(super) fn share(
     // The files of a load are usually shared with the same organisations: updates all files with equal lists at once.
     let mut changes = HashMap::<String, Vec<Id>>::new();
     let (mut full, mut unstripped) = (Vec::new(), Vec::new());
-    for file in found.iter_mut().filter(|file| file.is_own_of(caller)) {
+    for file in &mut found {
         let was_public = file.is_public();
-        match sharing.apply(&mut file.organisations, repeat) {
+        let applied = if file.is_own_of(caller) {
+            sharing.apply(&mut file.organisations, repeat)
+        } else {
+            Ok(sharing.apply_to_others(&mut file.organisations, caller))
+        };
+        match applied {
             Ok(false) => {}
             Ok(true) => {
                 changes

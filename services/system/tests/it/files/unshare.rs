@@ -77,6 +77,32 @@ on_all! {
         assert_eq!(shared(&files, &picture).await, all);
     }
 
+    async fn an_organisation_leaves_files_of_others(storage) {
+        let files = start(storage).await;
+        let (farm, mart) = (User::of("farm"), User::of("mart"));
+        let foreign = files.make(&farm, "contract", b"x").await;
+        let own = files.make(&mart, "contract", b"own").await;
+        files.resolve(&farm, json!({"ids": [foreign], "shareWith": ["mart", "haulier"]})).await.ok();
+        files.resolve(&mart, json!({"ids": [own], "shareWith": ["mart", "haulier"]})).await.ok();
+        let link = files.app.post(&format!("/v1/files/{foreign}/link")).by(&mart).json(&json!({})).send().await.ok();
+        let link = link["url"].as_str().unwrap();
+        let link = &link[link.find("/v1/public/files/").unwrap()..];
+        assert_eq!(files.app.get(link).send().await.status, 200);
+        // Who has no part in it and who may not read it change nothing.
+        for user in [User::of("elsewhere"), User::individual("dai")] {
+            files.resolve(&user, json!({"ids": [foreign, own], "leave": true})).await.ok();
+        }
+        assert_eq!(shared(&files, &foreign).await, json!(["mart", "haulier"]));
+        for _ in 0..2 {
+            files.resolve(&mart, json!({"ids": [foreign, own], "leave": true, "unshareWith": ["mart"]})).await.ok();
+            assert_eq!(shared(&files, &foreign).await, json!(["haulier"]));
+            assert_eq!(shared(&files, &own).await, json!(["haulier"]));
+        }
+        assert_eq!(files.get(&mart, &foreign).await.error(403), "forbidden");
+        assert_eq!(files.app.get(link).send().await.status, 403);
+        assert_eq!(files.get(&mart, &own).await.status, 200);
+    }
+
     async fn all_or_nothing_changes_nothing_if_a_file_is_missing(storage) {
         let files = start(storage).await;
         let mart = User::of("mart");
