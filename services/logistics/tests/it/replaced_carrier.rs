@@ -198,6 +198,56 @@ testkit::on_both! {
         assert_eq!(app.database.count(table), 0);
     }
 
+    async fn a_carrier_that_gives_the_load_away_loses_the_files_of_others(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let load = app.post("/v1/loads/carrier").by(&haul).json(&carrier_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        let file = system.add("terms.pdf", &grain);
+        patch(&app, &grain, id, &json!({"files": [{"id": file}]})).await.ok();
+        let before = system.calls().await.len();
+        patch(&app, &haul, id, &json!({"carrierId": "fast"})).await.ok();
+        let calls = system.calls().await.split_off(before);
+        let left: Vec<_> = calls.iter().filter(|call| call.get("leave").is_some()).collect();
+        assert_eq!(left, [&json!({"ids": [file], "unshareWith": ["haul"], "leave": true})], "{calls:?}");
+    }
+
+    async fn it_keeps_a_file_that_it_holds_through_another_load_whatever_their_number(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let [terms, ticket] = ["terms.pdf", "ticket.jpg"].map(|name| system.add(name, &grain));
+        let mut loads = Vec::new();
+        for files in [&[&terms, &ticket][..], &[&terms]] {
+            let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
+            let form = with(organiser_form(), "files", json!(files));
+            let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+            let id = load["id"].as_str().unwrap().to_owned();
+            patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
+            loads.push(id);
+        }
+        // The file was on many loads before, and the carrier attaches it to loads of its own.
+        let file = terms.replace('-', "");
+        app.database.execute(&if backend == Backend::Sqlite {
+            format!(
+                "WITH RECURSIVE loads (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM loads WHERE n < 10001) \
+                 INSERT INTO file_uploaders SELECT 'user', unhex(printf('%032x', n)), unhex('{file}') FROM loads"
+            )
+        } else {
+            format!(
+                "INSERT INTO logistics.file_uploaders SELECT 'user', lpad(to_hex(n), 32, '0')::uuid, '{file}' \
+                 FROM generate_series(1, 10001) AS n"
+            )
+        });
+        let form = with(carrier_form(), "files", json!([{"id": ticket}]));
+        app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+        let before = system.calls().await.len();
+        patch(&app, &grain, &loads[0], &json!({"carrierId": "fast"})).await.ok();
+        let calls = system.calls().await.split_off(before);
+        let unshared: Vec<_> = calls.iter().filter(|call| call.get("unshareWith").is_some()).collect();
+        assert_eq!(unshared.len(), 1, "{calls:?}");
+        assert_eq!(unshared[0]["ids"], json!([ticket]));
+    }
+
     /// The attack: a carrier prepares for its replacement, and then tries everything.
     async fn it_can_do_nothing_with_the_load(backend) {
         let app = app(backend).await;

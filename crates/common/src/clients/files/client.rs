@@ -178,6 +178,9 @@ impl FileClient {
         if matches!(share.sharing, Sharing::With(_)) {
             body["shareId"] = json!(share_id);
         }
+        if share.leaves() {
+            body["leave"] = json!(true);
+        }
         self.0.call(&by, &body, 1).await.map(drop)
     }
 }

@@ -24,4 +24,4 @@ pub use found::FoundFiles;
 pub use get::PublicCall;
 pub use model::DueShare;
 pub use shares::Shares;
-pub use store::{files_of, other_subjects, record, record_uploaders};
+pub use store::{files_of, record, record_uploaders, subjects_of};

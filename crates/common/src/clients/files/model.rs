@@ -104,12 +104,16 @@ impl DueShare {
         due.then(|| Self::of(caller, subject, files, Sharing::With(organisations)))
     }
 
-    /// Creates the end of the sharing of files with an organisation. Returns `None` without files, or if it is the
-    /// caller's organisation: the system service changes only files of the caller's organisation.
+    /// Creates the end of the sharing of files with an organisation. Returns `None` without files.
     pub fn end(caller: &Caller, subject: Id, files: Vec<Id>, organisation: &str) -> Option<Self> {
-        let is_due = !files.is_empty() && !caller.acts_for(organisation);
         let sharing = Sharing::Without { unshare_with: vec![organisation.to_owned()] };
-        is_due.then(|| Self::of(caller, subject, files, sharing))
+        (!files.is_empty()).then(|| Self::of(caller, subject, files, sharing))
+    }
+
+    /// Returns true if the caller's own organisation gives up its access to files, which may be those of others.
+    pub(super) fn leaves(&self) -> bool {
+        let own = self.tenant.strip_prefix("organisation ");
+        matches!(&self.sharing, Sharing::Without { unshare_with } if own.is_some_and(|own| unshare_with == &[own]))
     }
 
     fn of(caller: &Caller, subject: Id, files: Vec<Id>, sharing: Sharing) -> Self {

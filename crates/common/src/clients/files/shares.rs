@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::anyhow;
 use database::Database;
 use futures_util::future::join_all;
 use metrics::{Counter, Gauge};
 use reqwest::StatusCode;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use super::client::FileClient;
 use super::model::DueShare;
 use super::resolver::CallError;
-use super::store;
+use super::store::{self, LEASE};
 use crate::telemetry::failure_streak::FailureStreak;
 use crate::telemetry::traces::{Traces, in_context, mark_current_failed};
 use crate::{Error, telemetry};
@@ -81,11 +83,15 @@ impl Shares {
         }
     }
 
-    /// Makes the first attempt of a share that was [recorded](super::record) and committed. A failed attempt is retried
-    /// in the background.
+    /// Makes the first attempt of a share that was [recorded](super::record) and committed, unless it has to wait. A
+    /// failed attempt is retried in the background.
     pub async fn share(&self, share: Option<DueShare>) {
-        if let Some(share) = share {
-            self.attempt(share).await;
+        let Some(share) = share else { return };
+        let id = share.id;
+        match self.db.read(move |c| store::lease(c, id)).await {
+            Ok(Some(lease)) => self.attempt(share, lease).await,
+            Ok(None) => self.wake.notify_one(),
+            Err(error) => tracing::warn!(error = format!("{error:?}"), "a due share of files cannot be read"),
         }
     }
 
@@ -134,18 +140,19 @@ impl Shares {
                 // Another replica claimed them first.
                 return Ok(None);
             }
-            join_all(
-                claimed.into_iter().map(|share| {
-                    in_context(self.traces.begin_background("share files"), self.attempt(share))
-                }),
-            )
+            join_all(claimed.into_iter().map(|share| {
+                in_context(self.traces.begin_background("share files"), self.attempt(share, LEASE))
+            }))
             .await;
         }
     }
 
-    async fn attempt(&self, share: DueShare) {
+    /// Attempts a share, no longer than it is leased: another one that contradicts it waits for that long.
+    async fn attempt(&self, share: DueShare, lease: Duration) {
         let subject = share.subject;
-        let recorded = match self.client.share(&share).await {
+        let attempt = timeout(lease, self.client.share(&share)).await;
+        let too_slow = |_| Err(CallError::Unavailable(anyhow!("the files were not shared in time")));
+        let recorded = match attempt.unwrap_or_else(too_slow) {
             Ok(()) => self.remove(&share).await.map(|removed| self.done.increment(removed.into())),
             Err(CallError::NoRoom(files)) => self.remove(&share).await.map(|removed| {
                 if removed {
@@ -180,9 +187,11 @@ impl Shares {
     async fn give_up(&self, share: &DueShare, reason: &str) -> Result<(), Error> {
         if self.remove(share).await? {
             self.failed.increment(1);
+            let (member, organisations) = share.sharing.member();
             tracing::error!(
                 subject = %share.subject, reason, attempts = share.attempts,
-                "the files of a load or listing were not shared and no retry can succeed: share them by \
+                files = ?share.files, member, ?organisations,
+                "the sharing of files of a load or listing was not changed and no retry can succeed: change it by \
                  POST /v1/files/resolve of system"
             );
         }

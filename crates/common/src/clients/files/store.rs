@@ -16,18 +16,17 @@ pub(super) const LEASE: Duration = Duration::from_secs(5);
 
 /// Maximum number of files that [`files_of`] returns.
 const MAX_FILES: i64 = 1_000;
-/// Maximum number of loads or listings that [`other_subjects`] returns.
-const MAX_SUBJECTS: i64 = 10_000;
 
 /// Stores a share in the transaction of its load or listing. The request itself makes the first attempt: the share is
-/// leased, so that no background task makes one before.
+/// leased, so that no background task makes one before. If an attempt of an earlier share that it contradicts may be
+/// running, it is due after that attempt instead, because the later of the two calls would win.
 ///
 /// # Errors
 /// Fails if the database fails.
 pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
     let Some(share) = share else { return Ok(()) };
-    replace_earlier(c, share)?;
     let at = shared_now(c)?;
+    let running_until = replace_earlier(c, share)?.filter(|until| *until > at);
     let row = (
         s::id.eq(share.id),
         s::subject_id.eq(share.subject),
@@ -37,23 +36,31 @@ pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Err
         s::token.eq(share.token()),
         s::token_expires_at.eq(share.expires_at),
         s::created_at.eq(at),
-        s::due_at.eq(at),
-        s::claimed_until.eq(at.after(LEASE)),
-        s::attempts.eq(share.attempts),
+        // System may work on a call for a moment longer than its client waits.
+        s::due_at.eq(running_until.map_or(at, |until| until.after(LEASE))),
+        s::claimed_until.eq(running_until.is_none().then(|| at.after(LEASE))),
+        s::attempts.eq(share.attempts - i32::from(running_until.is_some())),
         s::user_id.eq(&share.user_id),
     );
     diesel::insert_into(due_shares::table).values(row).execute(c)?;
     Ok(())
 }
 
-/// Removes what earlier shares of the load or listing contradict, so that no retry of them undoes the new one.
-fn replace_earlier(c: &mut AnyConnection, share: &DueShare) -> Result<(), Error> {
-    let earlier = s::due_shares.filter(s::subject_id.eq(share.subject)).select((s::id, s::organisations));
-    for (id, sharing) in earlier.load::<(Id, Json)>(c)? {
+/// Removes what earlier shares of the load or listing contradict, so that no retry of them undoes the new one. Returns
+/// until when attempts of them may be running.
+fn replace_earlier(c: &mut AnyConnection, share: &DueShare) -> Result<Option<Timestamp>, Error> {
+    let columns = (s::id, s::organisations, s::claimed_until);
+    let earlier = s::due_shares.filter(s::subject_id.eq(share.subject)).select(columns);
+    let mut running_until = None;
+    for (id, sharing, claimed_until) in earlier.load::<(Id, Json, Option<Timestamp>)>(c)? {
         let sharing: Sharing = sharing.parse()?;
-        match sharing.before(&share.sharing) {
+        let left = sharing.before(&share.sharing);
+        if left.as_ref() == Some(&sharing) {
+            continue;
+        }
+        running_until = running_until.max(claimed_until);
+        match left {
             None => drop(remove(c, id)?),
-            Some(left) if left == sharing => {}
             Some(left) => database::with_secure_delete(c, |c| {
                 let row = s::due_shares.find(id);
                 diesel::update(row).set(s::organisations.eq(Json::of(&left)?)).execute(c)?;
@@ -61,7 +68,16 @@ fn replace_earlier(c: &mut AnyConnection, share: &DueShare) -> Result<(), Error>
             })?,
         }
     }
-    Ok(())
+    Ok(running_until)
+}
+
+/// Returns how long the lease of a share's attempt lasts, or `None` if nobody may attempt it: a later one replaced it,
+/// or it waits for an attempt of an earlier one.
+pub(super) fn lease(c: &mut AnyConnection, id: Id) -> Result<Option<Duration>, Error> {
+    let claimed_until: Option<Option<Timestamp>> =
+        s::due_shares.find(id).select(s::claimed_until).first(c).optional()?;
+    let Some(until) = claimed_until.flatten() else { return Ok(None) };
+    Ok(Some(shared_now(c)?.until(until)).filter(|lease| !lease.is_zero()))
 }
 
 /// Records who uploaded the files of a load or listing, in the transaction that stores it. An erasure finds their names
@@ -91,13 +107,14 @@ pub fn files_of(c: &mut AnyConnection, subject: Id) -> Result<Vec<Id>, Error> {
     Ok(files.select(u::file_id).distinct().limit(MAX_FILES).load(c)?)
 }
 
-/// Returns the other loads or listings that have, or had, a file: at most [`MAX_SUBJECTS`].
+/// Returns up to `limit` loads or listings after this one that have, or had, a file, in the order of their ids.
 ///
 /// # Errors
 /// Fails if the database fails.
-pub fn other_subjects(c: &mut AnyConnection, subject: Id, file: Id) -> Result<Vec<Id>, Error> {
-    let others = u::file_uploaders.filter(u::file_id.eq(file)).filter(u::subject_id.ne(subject));
-    Ok(others.select(u::subject_id).distinct().limit(MAX_SUBJECTS).load(c)?)
+pub fn subjects_of(c: &mut AnyConnection, file: Id, after: Id, limit: usize) -> Result<Vec<Id>, Error> {
+    let of_file = u::file_uploaders.filter(u::file_id.eq(file)).filter(u::subject_id.gt(after));
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(of_file.order(u::subject_id).limit(limit).select(u::subject_id).load(c)?)
 }
 
 /// Deletes a share that is done or cannot succeed, and overwrites its token. Returns whether it still existed.

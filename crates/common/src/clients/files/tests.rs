@@ -141,6 +141,47 @@ testkit::on_both! {
         assert!(!db.write(move |c| store::remove(c, id)).await.unwrap(), "the share is deleted");
     }
 
+    async fn a_share_waits_for_the_attempt_of_one_that_it_contradicts(backend) {
+        let test = TestDatabase::empty(backend).await;
+        let db = open(&test).await;
+        let share = |subject, sharing| DueShare {
+            id: Id::new(),
+            subject,
+            tenant: "organisation a".into(),
+            user_id: None,
+            files: vec![Id::new()],
+            sharing,
+            token: token_of("organisation a").into(),
+            expires_at: Timestamp::now(),
+            attempts: 1,
+            request_id: "r".into(),
+            traceparent: None,
+        };
+        let record = async |share: &DueShare| {
+            let (id, share) = (share.id, share.clone());
+            db.write(move |c| store::record(c, Some(&share))).await.unwrap();
+            db.read(move |c| store::lease(c, id)).await.unwrap()
+        };
+        let with = |organisation: &str| Sharing::With(vec![organisation.into()]);
+        let without = |organisation: &str| Sharing::Without { unshare_with: vec![organisation.into()] };
+        let load = Id::new();
+        let first = share(load, with("haul"));
+        assert!(record(&first).await.unwrap() > store::LEASE / 2, "the request makes the first attempt");
+        let unshare = share(load, without("haul"));
+        assert_eq!(record(&unshare).await, None, "an attempt of the first one is running");
+        let first_id = first.id;
+        assert_eq!(db.read(move |c| store::lease(c, first_id)).await.unwrap(), None, "the first one was replaced");
+        assert!(claim(&db, 8, "").await.0.is_empty());
+        let wait = db.read(store::next_due_in).await.unwrap().unwrap();
+        assert!(wait > store::LEASE && wait <= store::LEASE * 2, "{wait:?}");
+        // Others do not wait: of another load, or for another organisation. Neither does one whose predecessor waits.
+        assert!(record(&share(Id::new(), without("haul"))).await.is_some());
+        assert!(record(&share(load, without("fast"))).await.is_some());
+        assert!(record(&share(load, with("haul"))).await.is_some());
+        let unshare_id = unshare.id;
+        assert!(!db.write(move |c| store::remove(c, unshare_id)).await.unwrap(), "the later share replaced it");
+    }
+
     async fn two_replicas_claim_each_share_once(backend) {
         let test = TestDatabase::empty(backend).await;
         let (one, two) = (open(&test).await, open(&test).await);

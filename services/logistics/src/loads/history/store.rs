@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, Json, Timestamp};
+use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use serde_json::Value;
@@ -17,6 +18,8 @@ use crate::schema::loads::dsl as l;
 pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
     let name: &'static str = event.event_type.into();
     let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
+    // The clock of notifications, which a new carrier reads from the event on that made it the carrier.
+    let at = shared_now(c)?;
     let row = (
         e::id.eq(Id::new()),
         e::load_id.eq(event.load_id),
@@ -24,7 +27,7 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         e::user_id.eq(&event.caller.user_id),
         e::user_name.eq(&event.caller.user_name),
         e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
-        e::at.eq(Timestamp::now()),
+        e::at.eq(at),
         e::reason.eq(event.reason),
         e::changes.eq(changes),
     );
@@ -42,8 +45,6 @@ pub(crate) struct CarrierSince {
 
 /// The condition for events that gave a load another carrier, on both databases.
 const CHANGES_CARRIER: &str = "(load_events.changes -> 'carrierId') IS NOT NULL";
-/// The condition for events that gave a load other files, on both databases.
-const CHANGES_FILES: &str = "(load_events.changes -> 'files') IS NOT NULL";
 
 /// Returns when the load got its carrier, or `None` if it was created with it.
 pub(crate) fn carrier_since(c: &mut AnyConnection, load_id: Id) -> Result<Option<CarrierSince>, Error> {
@@ -75,29 +76,31 @@ pub(crate) fn senders(
     Ok(senders)
 }
 
-/// Returns the organisation that last added a file to a load: its creator, if the load was created with the file.
-/// `None` is an `admin` without an organisation.
-pub(crate) fn adder_of_file(
+/// Returns the condition for events that gave a load other files, on both databases.
+pub(crate) fn changes_files() -> SqlLiteral<Bool> {
+    sql("(load_events.changes -> 'files') IS NOT NULL")
+}
+
+/// Returns the organisation that last added a file, by load and file: those that were added after the creation. `None`
+/// is an `admin` without an organisation.
+pub(crate) fn added_files(
     c: &mut AnyConnection,
-    load_id: Id,
-    creator: Option<String>,
-    file: Id,
-) -> Result<Option<String>, Error> {
-    let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(sql::<Bool>(CHANGES_FILES));
-    let rows: Vec<(Option<String>, Option<Json>)> =
-        of_load.order(e::n.desc()).select((e::organisation_id, e::changes)).load(c)?;
-    for (organisation, changes) in rows {
+    loads: &[Id],
+) -> Result<BTreeMap<(Id, Id), Option<String>>, Error> {
+    let of_loads = e::load_events.filter(e::load_id.eq_any(loads)).filter(changes_files()).order(e::n);
+    let rows: Vec<(Id, Option<String>, Option<Json>)> =
+        of_loads.select((e::load_id, e::organisation_id, e::changes)).load(c)?;
+    let mut added = BTreeMap::new();
+    for (load, organisation, changes) in rows {
         let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
-        let has = |files: &Value| {
+        let ids = |files: &Value| -> BTreeSet<Id> {
             let ids = files.as_array().into_iter().flatten().filter_map(|known| known["id"].as_str());
-            ids.filter_map(Id::parse).any(|known| known == file)
+            ids.filter_map(Id::parse).collect()
         };
-        let files = &changes["files"];
-        if has(&files["to"]) && !has(&files["from"]) {
-            return Ok(organisation);
-        }
+        let (from, to) = (ids(&changes["files"]["from"]), ids(&changes["files"]["to"]));
+        added.extend(to.difference(&from).map(|file| ((load, *file), organisation.clone())));
     }
-    Ok(creator)
+    Ok(added)
 }
 
 /// Columns of an event. The first one is its number.

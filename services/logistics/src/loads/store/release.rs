@@ -1,11 +1,12 @@
 //! What a carrier loses when a load gets another one, and what the new one reads (docs/api/loads.md, "Another
 //! carrier").
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::files::{self, DueShare};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json};
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use serde_json::json;
 use webhooks::{Event, Subject};
@@ -15,12 +16,15 @@ use crate::loads::history::{self, CarrierSince, Change, Changes, EventType, NewE
 use crate::loads::model::Load;
 use crate::loads::party::Party;
 use crate::notifications;
+use crate::schema::load_events::dsl as e;
 use crate::schema::loads::dsl as l;
 
 /// The event of a carrier that lost a load.
 const RELEASED: &str = "load.released";
-/// The number of loads in a statement.
-const LOADS_PER_STATEMENT: usize = 100;
+/// The number of loads that are read first to find out whether one of them has a file.
+const FIRST_LOADS: usize = 8;
+/// The number of loads that each later statement reads.
+const LOADS_PER_STATEMENT: usize = 1_000;
 /// The event of a revoked driver.
 const DRIVER_REVOKED: &str = "load.driver_revoked";
 
@@ -76,37 +80,76 @@ fn drivers_of_carrier(c: &mut AnyConnection, load_id: Id, carrier: &str) -> Resu
 
 /// Returns the files that the load has or had and that the carrier does not hold through another load.
 fn files_of_this_load_only(c: &mut AnyConnection, load: &Load, carrier: &str) -> Result<Vec<Id>, Error> {
-    let mut ids: BTreeSet<Id> = load.files.iter().filter_map(|file| Id::parse(&file.id)).collect();
-    ids.extend(files::files_of(c, load.id)?);
-    let mut found = Vec::new();
-    for file in ids {
-        if !is_held_through_another_load(c, load.id, file, carrier)? {
-            found.push(file);
+    let mut files: BTreeSet<Id> = load.files.iter().filter_map(|file| Id::parse(&file.id)).collect();
+    files.extend(files::files_of(c, load.id)?);
+    let mut other = OtherLoads { carrier, files: &files, held: BTreeMap::from([(load.id, BTreeSet::new())]) };
+    let mut lost = Vec::new();
+    for file in &files {
+        if !other.have(c, *file)? {
+            lost.push(*file);
         }
     }
-    Ok(found)
+    Ok(lost)
 }
 
-/// Returns true if another load of the carrier has the file. Loads to which the carrier itself added the file do not
-/// count: with them, it could keep every file.
-fn is_held_through_another_load(
-    c: &mut AnyConnection,
-    load: Id,
-    file: Id,
-    carrier: &str,
-) -> Result<bool, Error> {
-    for ids in files::other_subjects(c, load, file)?.chunks(LOADS_PER_STATEMENT) {
-        let own = l::organiser_id.eq(carrier).or(l::carrier_id.eq(carrier));
-        let others = l::loads.filter(l::id.eq_any(ids)).filter(own).select((l::document, l::created_by));
-        for (document, creator) in others.load::<(Json, Option<String>)>(c)? {
-            let other: Load = document.parse()?;
-            let has_file = other.files.iter().any(|known| Id::parse(&known.id) == Some(file));
-            if has_file && history::adder_of_file(c, other.id, creator, file)?.as_deref() != Some(carrier) {
+/// The other loads through which a carrier may hold the files of a load.
+struct OtherLoads<'a> {
+    carrier: &'a str,
+    files: &'a BTreeSet<Id>,
+    /// The files that the carrier holds through each load that was read.
+    held: BTreeMap<Id, BTreeSet<Id>>,
+}
+
+impl OtherLoads<'_> {
+    /// Returns true if the carrier holds the file through one of these loads. Reads a few of them first, because most
+    /// files are on one load, or held through each of theirs.
+    fn have(&mut self, c: &mut AnyConnection, file: Id) -> Result<bool, Error> {
+        let (mut after, mut limit) = (Id::NIL, FIRST_LOADS);
+        loop {
+            let ids = files::subjects_of(c, file, after, limit)?;
+            self.read(c, &ids)?;
+            if ids.iter().any(|id| self.held.get(id).is_some_and(|held| held.contains(&file))) {
                 return Ok(true);
+            }
+            match ids.last() {
+                Some(last) if ids.len() == limit => (after, limit) = (*last, LOADS_PER_STATEMENT),
+                _ => return Ok(false),
             }
         }
     }
-    Ok(false)
+
+    /// Reads those of these loads that were not read yet. Files that the carrier itself added do not count: with them,
+    /// it could keep every file.
+    fn read(&mut self, c: &mut AnyConnection, ids: &[Id]) -> Result<(), Error> {
+        let unread: Vec<Id> = ids.iter().copied().filter(|id| !self.held.contains_key(id)).collect();
+        if unread.is_empty() {
+            return Ok(());
+        }
+        self.held.extend(unread.iter().map(|id| (*id, BTreeSet::new())));
+        let own = l::organiser_id.eq(self.carrier).or(l::carrier_id.eq(self.carrier));
+        let by_others = e::organisation_id.is_null().or(e::organisation_id.ne(self.carrier));
+        let changed = exists(
+            e::load_events.filter(e::load_id.eq(l::id)).filter(history::changes_files()).filter(by_others),
+        );
+        let others = l::loads
+            .filter(l::id.eq_any(&unread))
+            .filter(own)
+            .filter(l::created_by.is_null().or(l::created_by.ne(self.carrier)).or(changed))
+            .select((l::id, l::document, l::created_by));
+        let others = others.load::<(Id, Json, Option<String>)>(c)?;
+        let ids: Vec<Id> = others.iter().map(|(id, ..)| *id).collect();
+        let added = history::added_files(c, &ids)?;
+        for (id, document, creator) in others {
+            let other: Load = document.parse()?;
+            let mut held: BTreeSet<Id> = other.files.iter().filter_map(|file| Id::parse(&file.id)).collect();
+            held.retain(|file| {
+                let last = added.get(&(id, *file)).unwrap_or(&creator);
+                self.files.contains(file) && last.as_deref() != Some(self.carrier)
+            });
+            self.held.insert(id, held);
+        }
+        Ok(())
+    }
 }
 
 /// The revocation of a driver.
