@@ -1,5 +1,5 @@
-//! Fills in columns that older versions did not store, one batch after the other: one statement for a million rows would
-//! block other writes for minutes. Replicas of an older version can add such rows at any time.
+//! Fills in columns that older versions did not store, one batch after the other: one statement for a million rows
+//! would block other writes for minutes. Replicas of an older version can add such rows at any time.
 
 use std::future::Future;
 use std::time::{Duration, Instant};

@@ -48,7 +48,8 @@ impl Sharing {
         own.is_some_and(|own| organisations.remove(std::slice::from_ref(&own.id)))
     }
 
-    /// Changes the organisations of one of the caller's own files. Adds none if this is a `repeat`. Returns true if anything changed.
+    /// Changes the organisations of one of the caller's own files. Adds none if this is a `repeat`. Returns true if
+    /// anything changed.
     ///
     /// # Errors
     /// If organisations were added and the file now has more than [`MAX_ORGANISATIONS`].
