@@ -2,6 +2,7 @@
 
 mod batches;
 mod compression;
+mod deliveries;
 mod facets;
 mod files;
 mod notifications;
@@ -58,6 +59,8 @@ fn run_on(trial: &Trial<'_>, postgres: bool) -> Result<()> {
     facets::run(&tenants)?;
     notifications::run(&tenants)?;
     batches::run(&tenants)?;
+    deliveries::multiply(&tenants)?;
+    deliveries::flood(&tenants)?;
     compression::run(&tenants)
 }
 
