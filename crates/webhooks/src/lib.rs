@@ -1,5 +1,5 @@
-//! Outgoing webhooks, one implementation for all services: outboxes and their delivery ([`outbox`]), requests to
-//! receivers ([`sending`]), and the webhooks that organisations register (docs/api/webhooks.md).
+//! Outgoing webhooks, one implementation for all services: requests to receivers ([`sending`]), and the webhooks
+//! that organisations register (docs/api/webhooks.md), which an [`outbox`] delivers.
 //!
 //! A service opens [`Webhooks`], adds the routes, the migrations and the description, and calls [`emit`] in the
 //! transaction of each change that its organisations can subscribe to.
@@ -14,7 +14,6 @@ mod examples;
 mod handlers;
 mod metrics;
 mod migrations;
-pub mod outbox;
 mod schema;
 pub mod sending;
 mod state;

@@ -1,10 +1,10 @@
 //! Metrics of the webhooks of organisations.
 
 use metrics::{describe_gauge, gauge};
+use outbox::Channel;
 
 use crate::delivery::{DISABLED, Receivers};
 use crate::event::TEST_EVENT;
-use crate::outbox::Channel;
 
 /// Describes the metrics of webhooks and sets them to 0. `events` are those that webhooks can subscribe to.
 pub fn register_metrics(events: &[&'static str]) {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use common::{Error, ServiceContext};
 use database::Database;
+use outbox::{DeliveryOptions, Dispatcher};
 
 use crate::delivery::{Held, Receivers, maintain};
 use crate::demo::create_demo_data;
-use crate::outbox::{DeliveryOptions, Dispatcher};
 use crate::sending::Sender;
 
 /// The settings of webhooks.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use common::config::range::within;
+use outbox::DeliveryOptions;
 use serde::{Deserialize, Serialize};
-use webhooks::outbox::DeliveryOptions;
 use webhooks::{Held, WebhookOptions};
 
 /// The section `service` of the configuration.

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use common::config::range::within;
 use common::config::redact::{secrets, url, url_text};
+use outbox::DeliveryOptions;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
-use webhooks::outbox::DeliveryOptions;
 use webhooks::{Held, WebhookOptions};
 
 /// What happens to a proof whose net weight is outside the tolerance (`service.weight_tolerance`).

@@ -3,10 +3,10 @@
 use common::Error;
 use database::{AnyConnection, Database};
 use http::StatusCode;
+use outbox::{Channel, Claimed, Failure, Outbox, OutboxMetrics, Outcome};
 use url::Url;
 
 use super::store;
-use crate::outbox::{Channel, Claimed, Failure, Outbox, OutboxMetrics, Outcome};
 use crate::sending::{SendError, Sender, SigningKeys, check_url};
 use crate::webhook;
 

@@ -2,10 +2,10 @@
 
 use database::{Id, Timestamp};
 use diesel::{Queryable, Selectable};
+use outbox::Status;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::outbox::Status;
 use crate::schema::webhook_deliveries;
 
 /// A delivery of an event to a webhook.

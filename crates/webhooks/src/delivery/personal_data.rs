@@ -234,7 +234,7 @@ mod tests {
     use testkit::TestDatabase;
 
     use super::*;
-    use crate::outbox::Status;
+    use outbox::Status;
 
     async fn open(test: &TestDatabase) -> Database {
         let options = testkit::options(&test.url, "webhooks");

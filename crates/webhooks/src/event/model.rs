@@ -1,9 +1,8 @@
 //! The messages of events (docs/api/webhooks.md, "Request").
 
 use database::{Id, Json, Timestamp};
+use outbox::unclaimed;
 use serde_json::json;
-
-use crate::outbox::unclaimed;
 
 /// The event of a test.
 pub(crate) const TEST_EVENT: &str = "webhook.test";

@@ -13,9 +13,9 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, HasSqlType, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
+use outbox::Status;
 
 use super::model::{Event, NewMessage, Subject, stored_elsewhere};
-use crate::outbox::Status;
 use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::{self, dsl as u};
 use crate::schema::webhook_messages::{self, dsl as m};

@@ -6,6 +6,7 @@ use common::validation::ValidationErrors;
 use common::{
     Authorized, Error, ErrorResponses, JsonResponse, ListParams, MemberOrAdmin, PageRequest, PathId, Query,
 };
+use outbox::Status;
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
@@ -14,7 +15,6 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use crate::Webhooks;
 use crate::delivery::{WebhookDelivery, store};
 use crate::examples;
-use crate::outbox::Status;
 use crate::webhook::{self, order};
 
 /// Query parameters of the deliveries of a webhook.

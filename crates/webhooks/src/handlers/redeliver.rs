@@ -7,11 +7,11 @@ use common::{
     Authorized, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, MemberOrAdmin, PathId,
 };
 use database::{AnyConnection, Id};
+use outbox::Channel;
 
 use crate::Webhooks;
 use crate::delivery::{Receivers, store};
 use crate::examples;
-use crate::outbox::{self, Channel};
 use crate::webhook;
 
 /// Redeliver an event

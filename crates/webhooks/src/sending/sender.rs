@@ -80,6 +80,12 @@ impl SendError {
     }
 }
 
+impl From<SendError> for outbox::Failure {
+    fn from(error: SendError) -> Self {
+        Self::Retry { reason: error.reason(), after: error.retry_after() }
+    }
+}
+
 impl From<hyper::Error> for SendError {
     fn from(error: hyper::Error) -> Self {
         if error.is_parse() { Self::Protocol } else { Self::Connection }

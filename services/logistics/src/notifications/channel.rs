@@ -2,11 +2,11 @@
 
 use anyhow::ensure;
 use database::Json;
+use outbox::{Claimed, Failure, Outbox, OutboxMetrics, Outcome};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use strum::VariantNames;
 use url::Url;
-use webhooks::outbox::{self, Claimed, Failure, Outbox, OutboxMetrics, Outcome};
 use webhooks::sending::{InvalidUrl, Sender, SigningKeys, check_url};
 
 use super::model::Event;

@@ -1,5 +1,5 @@
 //! Notifications of drivers and carriers: stored with the load that is sent, delivered afterwards, at least once
-//! (docs/api/webhooks.md). The organisations that send loads take turns in delivery ([`webhooks::outbox`]).
+//! (docs/api/webhooks.md). The organisations that send loads take turns in delivery ([`outbox`]).
 
 mod channel;
 mod command;
@@ -14,4 +14,4 @@ pub(crate) use model::{Event, NewNotification, Notification, Recipients};
 pub(crate) use store::{create, create_with_id, drop_pending, list};
 
 /// Delivers notifications.
-pub(crate) type Dispatcher = webhooks::outbox::Dispatcher<Channel>;
+pub(crate) type Dispatcher = outbox::Dispatcher<Channel>;

@@ -4,10 +4,10 @@ use common::{SortDefinition, Sorting};
 use database::search::{Nulls, SortType};
 use database::{Id, Timestamp};
 use diesel::{Queryable, Selectable};
+use outbox::Status;
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
-use webhooks::outbox::Status;
 
 use crate::schema::notifications;
 

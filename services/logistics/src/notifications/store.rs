@@ -1,4 +1,4 @@
-//! Queries on notifications, except those of their delivery ([`webhooks::outbox`]).
+//! Queries on notifications, except those of their delivery ([`outbox`]).
 
 use common::{Caller, Error, PageRequest, ResultPage};
 use database::search::SortValue;
@@ -6,8 +6,8 @@ use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
+use outbox::{Channel as _, Status};
 use serde::Serialize;
-use webhooks::outbox::{self, Channel as _, Status};
 
 use super::channel::Channel;
 use super::model::{Event, Message, MessageData, NewNotification, Notification, order};

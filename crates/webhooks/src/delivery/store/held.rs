@@ -6,9 +6,9 @@ use common::Error;
 use database::{AnyConnection, Id};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
+use outbox::Status;
 
 use super::{BATCH_SIZE, delete_unused, fail};
-use crate::outbox::Status;
 use crate::schema::webhook_deliveries::dsl as d;
 use crate::schema::webhooks::dsl as w;
 

@@ -9,10 +9,10 @@ use common::{Error, PageRequest, Reason, ResultPage};
 use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
+use outbox::{Status, unclaimed};
 
 use super::model::WebhookDelivery;
 use crate::event::{TEST_EVENT, message, stored_elsewhere};
-use crate::outbox::{Status, unclaimed};
 use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::dsl as u;
 use crate::schema::webhook_messages::dsl as m;

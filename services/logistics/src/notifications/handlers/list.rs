@@ -5,11 +5,11 @@ use actix_web::{HttpRequest, get};
 use common::validation::ValidationErrors;
 use common::wire::QueryText;
 use common::{Caller, Error, ErrorResponses, JsonResponse, ListParams, PageRequest, Query};
+use outbox::Status;
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
-use webhooks::outbox::Status;
 
 use crate::Logistics;
 use crate::examples;

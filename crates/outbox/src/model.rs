@@ -1,4 +1,4 @@
-//! Messages of an outbox, and the outcomes of their delivery.
+//! Outboxes, their messages, and the outcomes of delivery.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,8 +8,6 @@ use database::{AnyConnection, Id, Json, Timestamp};
 use serde::Serialize;
 use strum::{IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
-
-use crate::sending::SendError;
 
 /// Reads the bodies of messages.
 pub type ReadBodies = fn(&mut AnyConnection, &[Id]) -> Result<HashMap<Id, Json>, Error>;
@@ -48,7 +46,7 @@ pub struct Outbox {
 
 /// Returns the `claimed_until` of a message that no replica claims, in an outbox whose bodies are in another table: a
 /// time that never comes. Replicas of the release 1.1, which know no other table, leave such messages alone.
-pub(crate) fn unclaimed() -> Timestamp {
+pub fn unclaimed() -> Timestamp {
     Timestamp::from_millis(253_402_214_400_000).unwrap_or_else(Timestamp::now)
 }
 
@@ -115,12 +113,6 @@ pub enum Failure {
     },
     /// No attempt can succeed. Without a reason nothing was attempted.
     Final(String),
-}
-
-impl From<SendError> for Failure {
-    fn from(error: SendError) -> Self {
-        Self::Retry { reason: error.reason(), after: error.retry_after() }
-    }
 }
 
 /// The outcome of a delivery attempt.

@@ -1,4 +1,4 @@
-//! The queries on an outbox, except claims ([`super::claim::store`]). They are SQL texts, because the name of the table
+//! The queries on an outbox, except claims ([`super::claim`]). They are SQL texts, because the name of the table
 //! is a value.
 
 use std::time::Duration;

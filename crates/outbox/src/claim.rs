@@ -7,8 +7,8 @@ use database::{AnyConnection, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql,
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
 
-use super::{Candidate, ClaimRequest};
-use crate::outbox::model::{Claimed, Outbox, unclaimed};
+use crate::model::{Claimed, Outbox, unclaimed};
+use crate::slots::{Candidate, ClaimRequest};
 
 #[derive(QueryableByName)]
 struct ClaimedRow {
@@ -25,7 +25,7 @@ struct ClaimedRow {
 /// Claims due messages: an equal share for each of the groups whose turn is next, of each the longest due first. On
 /// PostgreSQL several replicas can claim at once: rows that another one locks are skipped. With Citus, one of two that
 /// claim the same message fails and runs again.
-pub(in crate::outbox) fn claim(
+pub(super) fn claim(
     c: &mut AnyConnection,
     outbox: &Outbox,
     request: &ClaimRequest,
