@@ -48,4 +48,4 @@ pub use service::{backfill, cli};
 pub use telemetry::context::RequestContext;
 pub use telemetry::failure_streak::FailureStreak;
 pub use telemetry::traces;
-pub use tenants::TenantLimits;
+pub use tenants::{FairLimiter, FairPermit, Full, TenantLimits};

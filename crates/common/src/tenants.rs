@@ -1,12 +1,16 @@
 //! Limits how many requests or calls of each tenant run at once, so that one tenant cannot occupy the whole service.
+//! [`TenantLimits`] limits each tenant, [`FairLimiter`] also all of them together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::Error;
 
 /// Number of tenants from which those without permits are removed.
 const CLEANUP_THRESHOLD: usize = 1024;
@@ -43,6 +47,94 @@ impl TenantLimits {
     }
 }
 
+/// Permits that all tenants share. A tenant may hold only some of them, so that it leaves room for others. Permits are
+/// issued in the order in which tenants got their turn: while one waits for a shared permit, each other tenant gets no
+/// more of them than it may hold at once.
+pub struct FairLimiter {
+    shared: Arc<Semaphore>,
+    tenants: TenantLimits,
+}
+
+/// A permit of a tenant, until this is dropped.
+#[derive(Debug)]
+pub struct FairPermit {
+    _shared: OwnedSemaphorePermit,
+    _turn: OwnedSemaphorePermit,
+}
+
+/// Why there was no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Full {
+    /// The tenant holds all permits that it may hold.
+    Tenant,
+    /// All permits are held.
+    All,
+}
+
+impl Full {
+    /// Returns 429 with one message if the caller's own requests are the reason, 503 with the other one if those of
+    /// others are.
+    pub fn error(self, of_tenant: &'static str, of_all: &'static str) -> Error {
+        match self {
+            Self::Tenant => Error::TenantBusy(of_tenant),
+            Self::All => Error::Busy(of_all),
+        }
+    }
+}
+
+impl FairLimiter {
+    /// Creates `all` permits, of which a tenant may hold `of_tenant`.
+    pub fn new(all: usize, of_tenant: usize) -> Self {
+        Self { shared: Arc::new(Semaphore::new(all)), tenants: TenantLimits::new(of_tenant) }
+    }
+
+    /// Creates a permit for each core, of which a tenant may hold half.
+    pub fn of_cores() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self::new(cores, (cores / 2).max(1))
+    }
+
+    /// Waits for a permit, up to `wait` in all.
+    ///
+    /// # Errors
+    /// If no permit became free in time.
+    pub async fn acquire(&self, tenant: &str, wait: Duration) -> Result<FairPermit, Full> {
+        let deadline = Instant::now() + wait;
+        // The turn comes first, so that a tenant with many requests keeps few of them in the queue of all.
+        let turn = self.acquire_turn(tenant, wait).await?;
+        match timeout_at(deadline, self.shared.clone().acquire_owned()).await {
+            Ok(Ok(shared)) => Ok(FairPermit { _shared: shared, _turn: turn }),
+            _ => Err(Full::All),
+        }
+    }
+
+    /// Returns a permit if one is free now.
+    ///
+    /// # Errors
+    /// If none is free.
+    pub fn try_acquire(&self, tenant: &str) -> Result<FairPermit, Full> {
+        let turn = self.tenants.try_acquire(tenant).ok_or(Full::Tenant)?;
+        let shared = self.shared.clone().try_acquire_owned().map_err(|_| Full::All)?;
+        Ok(FairPermit { _shared: shared, _turn: turn })
+    }
+
+    /// Waits until the tenant may hold another permit. For work that takes a shared permit several times.
+    ///
+    /// # Errors
+    /// If that takes longer than `wait`.
+    pub async fn acquire_turn(&self, tenant: &str, wait: Duration) -> Result<OwnedSemaphorePermit, Full> {
+        self.tenants.acquire(tenant, wait).await.ok_or(Full::Tenant)
+    }
+
+    /// Waits for a shared permit, for work that has its [turn](Self::acquire_turn).
+    ///
+    /// # Errors
+    /// If that takes longer than `wait`.
+    pub async fn acquire_shared(&self, wait: Duration) -> Result<OwnedSemaphorePermit, Full> {
+        timeout(wait, self.shared.clone().acquire_owned()).await.ok().and_then(Result::ok).ok_or(Full::All)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,6 +151,51 @@ mod tests {
             assert!(limits.acquire("b", soon).await.is_some());
             permits.pop();
             assert!(limits.acquire("a", soon).await.is_some());
+        });
+    }
+
+    #[test]
+    fn a_tenant_leaves_permits_to_others() {
+        testkit::block_on(async {
+            let (limiter, soon) = (FairLimiter::new(4, 2), Duration::from_millis(20));
+            let mut held = vec![limiter.try_acquire("a").unwrap(), limiter.acquire("a", soon).await.unwrap()];
+            assert_eq!(limiter.acquire("a", soon).await.unwrap_err(), Full::Tenant);
+            let others = [limiter.try_acquire("b").unwrap(), limiter.try_acquire("c").unwrap()];
+            assert_eq!(limiter.acquire("d", soon).await.unwrap_err(), Full::All);
+            assert_eq!(limiter.try_acquire("d").unwrap_err(), Full::All);
+            held.pop();
+            assert!(limiter.acquire("a", soon).await.is_ok());
+            drop(others);
+        });
+    }
+
+    #[test]
+    fn tenants_take_turns() {
+        testkit::block_on(async {
+            let limiter = FairLimiter::new(1, 1);
+            let order = Mutex::new(String::new());
+            let request = async |tenant: &str| {
+                let _permit = limiter.acquire(tenant, Duration::from_secs(60)).await.unwrap();
+                tokio::task::yield_now().await;
+                order.lock().push_str(tenant);
+            };
+            // One that leaves the queue does not delay the others.
+            let left = tokio::time::timeout(Duration::from_millis(20), async {
+                let _held = limiter.acquire("x", Duration::ZERO).await.unwrap();
+                request("b").await;
+            });
+            assert!(left.await.is_err());
+            tokio::join!(
+                request("a"),
+                request("a"),
+                request("a"),
+                request("a"),
+                request("b"),
+                request("c"),
+                request("b")
+            );
+            let order = order.into_inner();
+            assert!(order.starts_with("abc") && order.len() == 7, "{order}");
         });
     }
 

@@ -4,12 +4,11 @@ use std::fs::File as DiskFile;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::Error;
+use common::{Error, FairLimiter};
 use database::Database;
 use images::{Edit, MetadataFormat, find_metadata};
 
 use super::blob_store::{BlobName, BlobStore, Staged};
-use super::limits::CorePermits;
 use super::model::{File, Upload};
 use super::sharing::{StrippedFile, StrippedFiles};
 use super::store::blobs::find_usable_names;
@@ -23,13 +22,13 @@ const BUSY: &str = "Too many images are being searched for personal metadata: tr
 #[derive(Clone)]
 pub(crate) struct MetadataStripper {
     blob_store: BlobStore,
-    cores: Arc<CorePermits>,
+    cores: Arc<FairLimiter>,
 }
 
 impl MetadataStripper {
     /// Creates the stripper for the blobs in a store.
     pub(crate) fn new(blob_store: BlobStore) -> Self {
-        Self { blob_store, cores: Arc::default() }
+        Self { blob_store, cores: Arc::new(FairLimiter::of_cores()) }
     }
 
     /// Removes the metadata of those contents of an upload that every caller may download. Content without metadata
@@ -126,7 +125,7 @@ impl MetadataStripper {
         content: Arc<DiskFile>,
         format: MetadataFormat,
     ) -> Result<Vec<Edit>, Error> {
-        let permit = self.cores.acquire(tenant, WAIT_TIMEOUT).await.ok_or(Error::Busy(BUSY))?;
+        let permit = self.cores.acquire(tenant, WAIT_TIMEOUT).await.map_err(|_| Error::Busy(BUSY))?;
         let found = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             find_metadata(&*content, format)

@@ -15,7 +15,6 @@ mod invalid_batch;
 mod large_import;
 mod model;
 mod options;
-mod queue;
 mod row;
 mod row_identity;
 mod similar;
@@ -27,9 +26,10 @@ mod validator;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::Bytes;
-use common::{Error, SchemaValidator};
+use common::{Error, FairLimiter, FairPermit, SchemaValidator, TenantLimits};
 use database::Id;
 use parking_lot::Mutex;
 use tables::TableLimits;
@@ -46,16 +46,22 @@ pub(super) use validator::{ValidatedBatch, validate};
 use crate::Settings;
 use crate::commodities::Catalogue;
 use crate::loads::form::BatchRow;
-use queue::{FairQueue, QUEUE_TIMEOUT, Slot};
 
 /// The number of batches that are validated at a time. Each takes a core and some memory.
 const MAX_CONCURRENT_BATCHES: usize = 2;
+/// How many of these may belong to one tenant.
+const MAX_CONCURRENT_PER_TENANT: usize = 1;
+/// The number of batches of a tenant that may wait. Their files are in the temporary folder.
+const MAX_WAITING: usize = 8;
+/// How long a batch waits for its turn.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The schemas, limits and queue that all batches share.
+/// The schemas and limits that all batches share.
 pub(crate) struct Batches {
     form: SchemaValidator<LoadBatchForm>,
     row: SchemaValidator<BatchRow>,
-    queue: Arc<FairQueue>,
+    turns: FairLimiter,
+    waiting: TenantLimits,
     max_files: usize,
     limits: TableLimits,
     template: Bytes,
@@ -74,7 +80,8 @@ impl Batches {
         Ok(Self {
             form: SchemaValidator::new()?,
             row: SchemaValidator::new()?,
-            queue: FairQueue::new(MAX_CONCURRENT_BATCHES),
+            turns: FairLimiter::new(MAX_CONCURRENT_BATCHES, MAX_CONCURRENT_PER_TENANT),
+            waiting: TenantLimits::new(MAX_WAITING),
             max_files: settings.batch_files,
             limits: TableLimits { rows: settings.batch_rows, bytes: settings.batch_bytes },
             template: template::workbook(catalogue)?.into(),
@@ -88,18 +95,28 @@ impl Batches {
         self.template.clone()
     }
 
-    /// Waits for the tenant's turn and runs `work` on a blocking thread. Returns its result and the slot.
+    /// Waits for the tenant's turn and runs `work` on a blocking thread. Returns its result and the permit.
     ///
     /// # Errors
-    /// 503 if the queue is full or the turn does not come in time, and errors of `work`.
+    /// 503 if too many batches of the tenant wait or the turn does not come in time, and errors of `work`.
     pub(super) async fn run_blocking<T: Send + 'static>(
         &self,
         tenant: String,
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-    ) -> Result<(T, Slot), Error> {
-        let slot = self.queue.acquire(tenant, QUEUE_TIMEOUT).await?;
-        // The slot is held until the work is done, even if the client disconnects.
-        let work = move || Ok((work()?, slot));
+    ) -> Result<(T, FairPermit), Error> {
+        let waiting = self.waiting.try_acquire(&tenant);
+        let waiting = waiting.ok_or_else(|| busy("too many batches of the tenant are waiting"))?;
+        let permit = self.turns.acquire(&tenant, WAIT_TIMEOUT).await;
+        let permit = permit.map_err(|_| busy("the turn of the batch did not come in time"))?;
+        drop(waiting);
+        // The permit is held until the work is done, even if the client disconnects.
+        let work = move || Ok((work()?, permit));
         tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.into()))?
     }
+}
+
+/// Logs the reason and returns 503.
+fn busy(reason: &str) -> Error {
+    tracing::warn!(reason, "refused a batch because of too many others");
+    Error::Busy("Too many batches are being validated and nothing was changed: try again later.")
 }

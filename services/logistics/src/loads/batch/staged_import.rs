@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 
 use common::validation::ValidationErrors;
 use common::wire::Warning;
-use common::{Caller, Error, JsonResponse};
+use common::{Caller, Error, FairPermit, JsonResponse};
 use database::{AnyConnection, Id, Json};
 
 use super::blocked::check_not_blocked;
@@ -14,7 +14,6 @@ use super::existing::{find_existing, refuse_existing};
 use super::file_errors::disk_error;
 use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
-use super::queue::Slot;
 use super::row_identity::RowIdentity;
 use super::similar::{self, SimilarRow, find_similar};
 use super::store::{record, refuse_repeat, serialize_lookups};
@@ -40,7 +39,7 @@ pub(crate) struct StagedImport {
     /// The documents, one per line.
     documents: BufWriter<File>,
     /// Held until the import is stored: imports of an organisation run one after the other.
-    slot: Option<Slot>,
+    permit: Option<FairPermit>,
 }
 
 impl StagedImport {
@@ -59,13 +58,13 @@ impl StagedImport {
             warnings: Vec::new(),
             similar: Vec::new(),
             documents,
-            slot: None,
+            permit: None,
         })
     }
 
-    /// Holds the slot until the import is stored.
-    pub(crate) fn with_slot(mut self, slot: Slot) -> Self {
-        self.slot = Some(slot);
+    /// Holds the permit until the import is stored.
+    pub(crate) fn with_permit(mut self, permit: FairPermit) -> Self {
+        self.permit = Some(permit);
         self
     }
 

@@ -65,7 +65,7 @@ async fn validate_in_turn(
     let (service, reader) = (app.clone(), caller.clone());
     let work = move || validate(&service.batches, &service.commodities, &reader, form);
     let mut invalid = match app.batches.run_blocking(caller.tenant(), work).await? {
-        (ValidatedBatch::Valid(import), slot) => return Ok(import.with_slot(slot)),
+        (ValidatedBatch::Valid(import), permit) => return Ok(import.with_permit(permit)),
         (ValidatedBatch::Invalid(invalid), _) => invalid,
     };
     let (rows, caller) = (invalid.refusable(), caller.clone());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Error, TenantLimits};
+use common::{Error, FairLimiter, FairPermit, TenantLimits};
 use images::MAX_MEMORY_BYTES;
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
@@ -15,8 +15,6 @@ use metrics::{
 use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
-
-use crate::files::limits::CorePermits;
 
 /// Requests in the queue: those that wait for a decode, and those that are decoding.
 const MAX_QUEUED: usize = 256;
@@ -47,14 +45,13 @@ const NO_TIME: &str = "Your organisation has used its time for making images sma
 
 /// Issues the permits to decode.
 pub(super) struct Decodes {
-    cores: CorePermits,
+    cores: FairLimiter,
     /// A permit for each MiB, for large decodes.
     memory: Arc<Semaphore>,
     /// A permit for each MiB, for other decodes.
     small_memory: Arc<Semaphore>,
     large: TenantLimits,
-    queue: Arc<Semaphore>,
-    tenant_queues: TenantLimits,
+    queue: FairLimiter,
     /// The copies that are being made. A second request for the same one waits for the first.
     copies: TenantLimits,
     /// The time that a tenant may decode in a window.
@@ -71,8 +68,7 @@ struct Window {
 /// A place of a request in the queue.
 pub(super) struct QueueSlot {
     entered: Instant,
-    _of_tenant: OwnedSemaphorePermit,
-    _shared: OwnedSemaphorePermit,
+    _permit: FairPermit,
     _waiting: Waiting,
 }
 
@@ -108,12 +104,11 @@ impl Default for Decodes {
         let further_cores = thread::available_parallelism().map_or(0, |cores| cores.get().saturating_sub(2));
         let further_cores = u32::try_from(further_cores).unwrap_or(u32::MAX);
         Self {
-            cores: CorePermits::default(),
+            cores: FairLimiter::of_cores(),
             memory: permits(MEMORY_MIB),
             small_memory: permits(SMALL_MEMORY_MIB),
             large: TenantLimits::new(1),
-            queue: Arc::new(Semaphore::new(MAX_QUEUED)),
-            tenant_queues: TenantLimits::new(MAX_QUEUED_PER_TENANT),
+            queue: FairLimiter::new(MAX_QUEUED, MAX_QUEUED_PER_TENANT),
             copies: TenantLimits::new(1),
             tenant_time: TENANT_TIME.saturating_add(TENANT_TIME_PER_CORE.saturating_mul(further_cores)),
             windows: Mutex::default(),
@@ -128,14 +123,8 @@ impl Decodes {
     /// 429 if the tenant has used its time or its part of the queue, 503 if the queue is full.
     pub(super) fn enqueue(&self, tenant: &str) -> Result<QueueSlot, Error> {
         self.check_time(tenant)?;
-        let of_tenant = self.tenant_queues.try_acquire(tenant).ok_or(Error::TenantBusy(TENANT_BUSY))?;
-        let shared = self.queue.clone().try_acquire_owned().map_err(|_| Error::Busy(BUSY))?;
-        Ok(QueueSlot {
-            entered: Instant::now(),
-            _of_tenant: of_tenant,
-            _shared: shared,
-            _waiting: Waiting::begin(),
-        })
+        let permit = self.queue.try_acquire(tenant).map_err(|full| full.error(TENANT_BUSY, BUSY))?;
+        Ok(QueueSlot { entered: Instant::now(), _permit: permit, _waiting: Waiting::begin() })
     }
 
     /// Waits until no other request makes this copy.
@@ -155,8 +144,8 @@ impl Decodes {
         slot: &QueueSlot,
         tenant: &str,
     ) -> Result<OwnedSemaphorePermit, Error> {
-        let turn =
-            self.cores.acquire_turn(tenant, slot.wait()).await.ok_or(Error::TenantBusy(TENANT_BUSY))?;
+        let turn = self.cores.acquire_turn(tenant, slot.wait()).await;
+        let turn = turn.map_err(|full| full.error(TENANT_BUSY, BUSY))?;
         self.check_time(tenant)?;
         Ok(turn)
     }
@@ -166,7 +155,7 @@ impl Decodes {
     /// # Errors
     /// 503 if that takes too long.
     pub(super) async fn acquire_core(&self, slot: &QueueSlot) -> Result<OwnedSemaphorePermit, Error> {
-        self.cores.acquire_core(slot.wait()).await.ok_or(Error::Busy(BUSY))
+        self.cores.acquire_shared(slot.wait()).await.map_err(|_| Error::Busy(BUSY))
     }
 
     /// Waits for memory. A request that waits holds no core.
