@@ -14,6 +14,7 @@ mod form;
 mod geo;
 mod handlers;
 mod location;
+mod members;
 mod metrics;
 mod model;
 mod postcodes;

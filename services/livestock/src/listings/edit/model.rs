@@ -9,25 +9,9 @@ use super::form::ListingPatch;
 use super::form_validators::FormValidators;
 use crate::breeds::Breeds;
 use crate::categories::Categories;
-use crate::listings::location::Location;
+use crate::listings::members;
 use crate::listings::model::{Listing, NewListing, Status};
 use crate::listings::price;
-
-/// Members of listings, and of the forms that create them, that no patch can change.
-const READ_ONLY: [&str; 10] = [
-    "id",
-    "userId",
-    "organisationId",
-    "organisationName",
-    "status",
-    "isDraft",
-    "createdAtUTC",
-    "publishedAtUTC",
-    "distanceKm",
-    "warnings",
-];
-/// Members that no patch can remove. A description may be empty.
-const REQUIRED: [&str; 4] = ["type", "categoryIds", "price", "tags"];
 
 /// A listing with what its document does not show.
 #[derive(Clone, Debug)]
@@ -56,7 +40,7 @@ impl Editor<'_> {
         stored: Option<&StoredListing>,
         errors: &mut ValidationErrors,
     ) {
-        patch.check_names(&READ_ONLY, &REQUIRED, errors);
+        patch.check_names(&members::read_only_names(), &members::required_names(), errors);
         if patch.removes("description") && !patch.is_blank("description") {
             errors.push("description", Code::Required, "is required and cannot be removed");
         }
@@ -115,37 +99,10 @@ impl Editor<'_> {
         stored: &StoredListing,
         files: &[FileReference],
     ) -> Result<Listing, Error> {
-        let new = self.result(patch, stored)?;
-        let (mut listing, named) = (stored.listing.clone(), |name| patch.names(name));
-        // Other members stay exactly as they are, also if an earlier release stored them in another form.
-        if named("type") {
-            listing.kind = new.kind;
-        }
-        if named("categoryIds") {
-            listing.category_ids = new.category_ids;
-        }
-        if named("location") {
-            listing.location = new.location;
-            if let (Some(location), Some(before)) = (&mut listing.location, &stored.listing.location) {
-                location.keep_coordinates_of(before);
-            }
-        }
-        if named("price") {
-            listing.price = new.price;
-        }
-        if named("files") {
-            let known = |file: &FileReference| stored.listing.files.iter().find(|known| known.id == file.id);
-            listing.files = files.iter().map(|file| known(file).unwrap_or(file).clone()).collect();
-        }
-        if named("description") {
-            listing.description = new.description;
-        }
-        if named("tags") {
-            listing.tags = new.tags;
-        }
-        if named("properties") {
-            listing.properties = new.properties;
-        }
+        let (mut new, mut listing) = (self.result(patch, stored)?, stored.listing.clone());
+        let known = |file: &FileReference| stored.listing.files.iter().find(|known| known.id == file.id);
+        new.files = files.iter().map(|file| known(file).unwrap_or(file).clone()).collect();
+        members::replace(&mut listing, &new, |name| patch.names(name));
         Ok(listing)
     }
 
@@ -164,7 +121,7 @@ impl Editor<'_> {
 
     /// Returns the result of a patch in the form that creates the listing.
     fn result(&self, patch: &MergePatch<ListingPatch>, stored: &StoredListing) -> Result<NewListing, Error> {
-        let mut form = form_of(&stored.listing);
+        let mut form = members::form_of(&stored.listing);
         let category_ids = form["categoryIds"].clone();
         patch.apply_to(&mut form);
         form.get_mut("price").map(price::remove_unused);
@@ -193,19 +150,4 @@ impl Editor<'_> {
             && ids.iter().all(|id| self.categories.exists(*id))
             && ids.iter().any(|id| self.categories.find_within(*id, stored.category).is_none())
     }
-}
-
-/// Returns a listing in the form that creates it.
-fn form_of(listing: &Listing) -> Value {
-    json!({
-        "type": listing.kind,
-        "isDraft": listing.status == Status::Draft,
-        "categoryIds": listing.category_ids,
-        "location": listing.location.as_ref().map(Location::as_requested),
-        "price": listing.price,
-        "files": listing.files,
-        "description": listing.description,
-        "tags": listing.tags,
-        "properties": listing.properties,
-    })
 }

@@ -1,8 +1,6 @@
 //! The history of listings (`docs/api/listings.md`, "History"): an event for each change, in its transaction.
 
-mod changes;
 mod model;
 pub(crate) mod store;
 
-pub(crate) use changes::changes;
 pub(crate) use model::{Actor, ListingEvent, NewEvent};

@@ -11,7 +11,8 @@ use database::Json;
 use crate::Livestock;
 use crate::examples;
 use crate::listings::edit::{Editor, ListingPatch, StoredListing, store};
-use crate::listings::events::{Actor, NewEvent, changes};
+use crate::listings::events::{Actor, NewEvent};
+use crate::listings::members::changes;
 use crate::listings::model::{Listing, append_warnings};
 use crate::listings::postcodes::{self, Finding};
 

@@ -9,7 +9,8 @@ use diesel::prelude::*;
 
 use super::finder::Finding;
 use crate::listings::edit::{self, StoredListing};
-use crate::listings::events::{Actor, NewEvent, changes};
+use crate::listings::events::{Actor, NewEvent};
+use crate::listings::members::changes;
 use crate::listings::model::Listing;
 use crate::schema::due_locations::{self, dsl as d};
 use crate::schema::listing_events::dsl as e;
