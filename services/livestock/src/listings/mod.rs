@@ -4,7 +4,6 @@ mod attributes;
 mod background;
 mod category_forms;
 mod csv_columns;
-mod currency;
 mod demo;
 mod document_point;
 mod edit;

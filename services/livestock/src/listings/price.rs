@@ -1,4 +1,5 @@
-//! Prices (`docs/api/listings.md`, "Create").
+//! Prices (`docs/api/listings.md`, "Create"), and the ISO 4217 codes of currencies, without funds, metals and test
+//! codes.
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::Warning;
@@ -6,8 +7,6 @@ use database::Amount;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-
-use super::currency;
 
 /// A price for one animal or one unit of supplies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -161,7 +160,7 @@ impl Price {
         for (path, money, is_used) in self.parts() {
             let path = format!("{path}.currency");
             let Some(money) = money.filter(|_| is_used && !errors.failed(&path)) else { continue };
-            match (currency::find(&money.currency), first) {
+            match (find_currency(&money.currency), first) {
                 (None, _) => errors.push(path, Code::Enum, "must be an ISO 4217 code, such as GBP or EUR"),
                 (Some(code), None) => first = Some(code),
                 (Some(code), Some(first)) if code != first => {
@@ -176,13 +175,28 @@ impl Price {
     pub(crate) fn normalized(mut self) -> Self {
         for money in [&mut self.per_unit, &mut self.min, &mut self.max] {
             if let Some(money) = money
-                && let Some(code) = currency::find(&money.currency)
+                && let Some(code) = find_currency(&money.currency)
             {
                 code.clone_into(&mut money.currency);
             }
         }
         self
     }
+}
+
+/// All codes of currencies in ascending order, including ANG and BGN, which were replaced recently and are still in
+/// use.
+const CODES: &str = "\
+    AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF \
+    CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG \
+    HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA \
+    MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD \
+    RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX \
+    USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG";
+
+/// Returns the code that equals a text without regard to case and surrounding white space.
+pub(crate) fn find_currency(code: &str) -> Option<&'static str> {
+    CODES.split(' ').find(|known| known.eq_ignore_ascii_case(code.trim()))
 }
 
 #[cfg(test)]
@@ -268,6 +282,16 @@ mod tests {
             assert_eq!(price.without_unused(), serde_json::from_value(json.clone()).unwrap());
             let names: Vec<_> = json.as_object().unwrap().keys().filter(|name| *name != "type").collect();
             assert_eq!(names, left);
+        }
+    }
+
+    #[test]
+    fn finds_codes_in_any_case() {
+        assert!(CODES.split(' ').all(|code| code.len() == 3));
+        assert!(CODES.split(' ').is_sorted());
+        assert_eq!(find_currency("gbp"), Some("GBP"));
+        for unknown in ["", "GB", "GBP EUR", "POUND", "XXX", "£"] {
+            assert_eq!(find_currency(unknown), None, "{unknown}");
         }
     }
 }

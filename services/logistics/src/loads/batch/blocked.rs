@@ -9,7 +9,7 @@ use database::AnyConnection;
 use serde_json::json;
 
 use super::model::MAX_ERRORS;
-use super::row_identity::RowIdentity;
+use super::row::RowIdentity;
 use crate::organisations::{NamedBy, find_blocked};
 
 /// Message for a batch with such rows.

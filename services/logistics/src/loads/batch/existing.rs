@@ -7,7 +7,7 @@ use common::{Caller, Error};
 use database::{AnyConnection, Id, Timestamp};
 use serde_json::json;
 
-use super::row_identity::RowIdentity;
+use super::row::RowIdentity;
 use crate::loads::reference::folded;
 use crate::loads::store::{find_created, find_readable_ids};
 

@@ -7,7 +7,7 @@ use common::validation::ValidationErrors;
 
 use super::existing::{Existing, refuse_existing};
 use super::model::{MAX_ERRORS, rows_error};
-use super::row_identity::RowIdentity;
+use super::row::RowIdentity;
 
 /// A batch that is not stored because of errors in its rows.
 pub(crate) struct InvalidBatch {

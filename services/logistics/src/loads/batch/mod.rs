@@ -16,7 +16,6 @@ mod large_import;
 mod model;
 mod options;
 mod row;
-mod row_identity;
 mod similar;
 mod staged_import;
 mod store;

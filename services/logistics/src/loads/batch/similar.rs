@@ -7,7 +7,7 @@ use common::{Caller, Error};
 use database::{AnyConnection, Id};
 use serde_json::json;
 
-use super::row_identity::RowIdentity;
+use super::row::RowIdentity;
 use crate::loads::reference::{folded, similarity_key};
 use crate::loads::store;
 

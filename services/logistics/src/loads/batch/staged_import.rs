@@ -14,7 +14,7 @@ use super::existing::{find_existing, refuse_existing};
 use super::file_errors::disk_error;
 use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
-use super::row_identity::RowIdentity;
+use super::row::RowIdentity;
 use super::similar::{self, SimilarRow, find_similar};
 use super::store::{record, refuse_repeat, serialize_lookups};
 use crate::loads::model::Load;

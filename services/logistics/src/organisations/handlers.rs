@@ -1,17 +1,64 @@
-//! `PUT /v1/organisations/{id}/block` and `DELETE /v1/organisations/{id}/block`.
+//! The operations on organisations, and the block list of the caller's.
 
 use actix_web::web::{Data, Path};
-use actix_web::{delete, put};
+use actix_web::{HttpRequest, delete, get, put};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
-use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, Member};
-
+use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, ListParams, Member, Query};
 use database::AnyConnection;
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::Logistics;
-use crate::examples;
-use crate::organisations::model::parse_id;
+use crate::organisations::model::{BlockedOrganisation, order, parse_id};
 use crate::organisations::store;
+use crate::{Logistics, examples};
+
+/// Registers the routes.
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(list).service(block).service(unblock);
+}
+
+/// Query parameters of the list of organisations.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct OrganisationParams {
+    #[serde(flatten)]
+    #[param(ignore)]
+    page: ListParams,
+    /// `true`: those that the caller's organisation has blocked.
+    #[serde(rename = "f:blocked")]
+    #[param(required = true, inline, example = "true")]
+    blocked: Blocked,
+}
+
+/// The only value of the filter.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Blocked {
+    #[default]
+    True,
+}
+
+/// List blocked organisations
+///
+/// Those that the caller's organisation has blocked, the last one first.
+#[utoipa::path(operation_id = "list_organisations", tag = "organisations", security(("bearer" = [])),
+    params(ListParams, OrganisationParams),
+    responses((status = 200, body = [BlockedOrganisation]), ErrorResponses))]
+#[get("/organisations")]
+async fn list(
+    caller: Authorized<Member>,
+    query: Query<OrganisationParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (page, count) = query.check(|p, errors| (p.page.parse(&order(), errors), p.page.count))?;
+    let (own, read_page) = (caller.organisation_id_or_empty().to_owned(), page.clone());
+    let found = app.db.read(move |c| store::list(c, &own, &read_page, count)).await?;
+    Ok(found.response(&request, &app.public_url, &page))
+}
 
 /// Block an organisation
 ///
@@ -22,7 +69,7 @@ use crate::organisations::store;
         example = json!(examples::BLOCKED_ORGANISATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[put("/organisations/{id}/block")]
-pub(super) async fn block(
+async fn block(
     caller: Authorized<Member>,
     path: Path<String>,
     app: Data<Logistics>,
@@ -43,7 +90,7 @@ pub(super) async fn block(
         example = json!(examples::BLOCKED_ORGANISATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[delete("/organisations/{id}/block")]
-pub(super) async fn unblock(
+async fn unblock(
     caller: Authorized<Member>,
     path: Path<String>,
     app: Data<Logistics>,

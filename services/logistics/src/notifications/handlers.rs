@@ -1,21 +1,30 @@
-//! `GET /v1/notifications`.
+//! The operations on notifications.
 
 use actix_web::web::Data;
-use actix_web::{HttpRequest, get};
+use actix_web::{HttpRequest, get, post};
 use common::validation::ValidationErrors;
-use common::wire::QueryText;
-use common::{Caller, Error, ErrorResponses, JsonResponse, ListParams, PageRequest, Query};
+use common::wire::{ActionResult, QueryText};
+use common::{
+    Admin, Authorized, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
+    PageRequest, PathId, Query,
+};
+use database::{AnyConnection, Id};
 use outbox::Status;
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::Logistics;
-use crate::examples;
 use crate::notifications::Notification;
-use crate::notifications::model::{Event, order};
+use crate::notifications::model::{Event, order, redelivery_message};
 use crate::notifications::store::{self, NotificationSearch};
+use crate::{Logistics, examples};
+
+/// Registers the routes.
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(list).service(redeliver);
+}
 
 /// Query parameters of the list of notifications.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -66,7 +75,7 @@ impl NotificationParams {
     params(ListParams, NotificationParams),
     responses((status = 200, body = [Notification]), ErrorResponses))]
 #[get("/notifications")]
-pub(super) async fn list(
+async fn list(
     caller: Caller,
     query: Query<NotificationParams>,
     request: HttpRequest,
@@ -76,4 +85,31 @@ pub(super) async fn list(
     let read_page = page.clone();
     let found = app.db.read(move |c| store::search(c, &caller, &search, &read_page, count)).await?;
     Ok(found.response(&request, &app.public_url, &page))
+}
+
+/// Redeliver a notification
+///
+/// Delivers the notification again with the same `webhook-id` and ten new attempts, whatever its status.
+#[utoipa::path(operation_id = "redeliver_notification", tag = "notifications", security(("bearer" = [])),
+    params(("loadId" = String, Path, description = "Id of the load", example = json!(examples::COMPLETED_LOAD)),
+        ("id" = String, Path, description = "Id of the notification", example = json!(examples::NOTIFICATION))),
+    responses((status = 200, body = ActionResult), ErrorResponses))]
+#[post("/loads/{loadId}/notifications/{id}/redeliver")]
+async fn redeliver(
+    _admin: Authorized<Admin>,
+    path: PathId,
+    idempotency: Idempotency,
+    request: HttpRequest,
+    fingerprint: Fingerprint,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let load_id = request.match_info().get("loadId").and_then(Id::parse).ok_or(Error::NotFound)?;
+    let id = path.id()?;
+    let effect = move |c: &mut AnyConnection| {
+        let previous_status = store::redeliver(c, Some(load_id), id)?.ok_or(Error::NotFound)?;
+        JsonResponse::json(&ActionResult::created(redelivery_message(&previous_status), id))
+    };
+    let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
+    app.notifications.wake();
+    Ok(response)
 }

@@ -1,0 +1,249 @@
+//! The operations on saved searches.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, delete, get, patch, post};
+use common::validation::ValidationErrors;
+use common::wire::ActionResult;
+use common::{
+    Body, Caller, Error, ErrorResponses, Idempotency, IsHead, JsonResponse, ListParams, MergePatch, PathId,
+    Precondition, Query, Revised,
+};
+use database::{AnyConnection, Id};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa_actix_web::service_config::ServiceConfig;
+
+use crate::listings::{Listing, find_page, prepare_words, sort_by};
+use crate::saved_searches::form::{SavedSearchForm, SavedSearchPatch, validate_form, validate_patch};
+use crate::saved_searches::model::{NewSavedSearch, SavedSearch, order};
+use crate::saved_searches::parameters::ParameterRules;
+use crate::saved_searches::store;
+use crate::{Livestock, examples};
+
+/// Registers the operations.
+pub(crate) fn routes(v1: &mut ServiceConfig) {
+    v1.service(create_saved_search)
+        .service(list_saved_searches)
+        .service(list_listings_of_saved_search)
+        .service(find_saved_search)
+        .service(update_saved_search)
+        .service(delete_saved_search);
+}
+
+/// Save a search
+///
+/// Only the user who saved it sees it. A user can save 50 searches, with at most 4 KiB of parameters each; with
+/// `notify` these have at most 50 values. With `notify`, each listing that is published or edited so that it matches
+/// for the first time counts in `newMatches`, and is the event `listing.matched` to the webhooks of the organisation
+/// that the user acts for now.
+#[utoipa::path(operation_id = "create_saved_search", tag = "saved searches", security(("bearer" = [])),
+    request_body = SavedSearchForm, responses((status = 200, body = SavedSearch), ErrorResponses))]
+#[post("/saved-searches")]
+async fn create_saved_search(
+    caller: Caller,
+    idempotency: Idempotency,
+    body: Body<SavedSearchForm>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let rules = |form: &SavedSearchForm, errors: &mut ValidationErrors| {
+        validate_form(form, &service.parameter_rules, errors);
+    };
+    let (form, fingerprint) = body.check(rules)?;
+    let new = NewSavedSearch {
+        id: Id::new(),
+        user_id: caller.user_id.clone(),
+        organisation_id: caller.organisation_id_or_empty().to_owned(),
+        parameters: form.parameters(&service.parameter_rules),
+        name: form.name.0,
+        notify: form.notify,
+    };
+    let location = format!("{}/v1/saved-searches/{}", service.public_url, new.id);
+    let budget = service.saved_search_bytes;
+    let effect = move |c: &mut AnyConnection| {
+        let stored = store::create(c, &new, budget)?;
+        let response = JsonResponse::raw(stored.document).revision(stored.revision);
+        Ok(response.header("Location", location.clone()))
+    };
+    idempotency.run(&service.db, fingerprint, async || Ok(effect)).await
+}
+
+/// List saved searches
+///
+/// Those of the caller, newest first.
+#[utoipa::path(operation_id = "list_saved_searches", tag = "saved searches", security(("bearer" = [])),
+    params(ListParams), responses((status = 200, body = [SavedSearch]), ErrorResponses))]
+#[get("/saved-searches")]
+async fn list_saved_searches(
+    caller: Caller,
+    query: Query<ListParams>,
+    request: HttpRequest,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let (page, count) =
+        query.check(|parameters, errors| (parameters.parse(&order(), errors), parameters.count))?;
+    let read_page = page.clone();
+    let found = service.db.read(move |c| store::list(c, &caller, &read_page, count)).await?;
+    Ok(found.response(&request, &service.public_url, &page))
+}
+
+/// The query parameters of the listing search that page and sort.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct PageOfListingsParams {
+    /// Listings on a page, by default 20.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<i64>,
+    /// Listings to skip.
+    #[param(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+    /// Where the previous page ended: from the `next` link.
+    #[param(max_length = 4096)]
+    cursor: Option<String>,
+    /// `true`: count all listings, in `X-Total-Count`.
+    count: Option<bool>,
+    /// As for the listing search. `distance` needs a point in the saved search.
+    #[param(schema_with = sort_by)]
+    sort_by: Option<String>,
+    /// Descending if true, else ascending.
+    sort_desc: Option<bool>,
+}
+
+impl PageOfListingsParams {
+    /// Returns the parameters that are present, as texts by name.
+    fn to_texts(&self) -> Vec<(&'static str, String)> {
+        let number = |number: Option<i64>| number.map(|number| number.to_string());
+        let flag = |flag: Option<bool>| flag.map(|flag| flag.to_string());
+        let all = [
+            ("limit", number(self.limit)),
+            ("offset", number(self.offset)),
+            ("cursor", self.cursor.clone()),
+            ("count", flag(self.count)),
+            ("sortBy", self.sort_by.clone()),
+            ("sortDesc", flag(self.sort_desc)),
+        ];
+        all.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
+    }
+}
+
+/// List the listings of a saved search
+///
+/// What the search finds now, for the caller. Sets `newMatches` to 0, except with HEAD.
+#[utoipa::path(operation_id = "list_listings_of_saved_search", tag = "saved searches", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
+        PageOfListingsParams),
+    responses((status = 200, body = [Listing]), ErrorResponses))]
+#[get("/saved-searches/{id}/listings")]
+async fn list_listings_of_saved_search(
+    caller: Caller,
+    path: PathId,
+    query: Query<PageOfListingsParams>,
+    IsHead(is_head): IsHead,
+    request: HttpRequest,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let of_request = query.check(|parameters, _| parameters.to_texts())?;
+    let (id, reader) = (path.id()?, caller.clone());
+    // Read before the listings: a match that is recorded meanwhile still counts afterwards.
+    let stored = service.db.read(move |c| store::parameters(c, &reader, id)).await?;
+    let mut search = service.parameter_rules.search(&stored.parameters, &of_request)?;
+    prepare_words(&service.db, &service.facets, &mut search).await?;
+    let page = search.page.clone();
+    let found = find_page(&service.db, caller, search).await?;
+    if stored.has_new && !is_head {
+        service.db.write(move |c| store::mark_read(c, id, stored.matched)).await?;
+    }
+    Ok(found.response(&request, &service.public_url, &page))
+}
+
+/// Get a saved search
+#[utoipa::path(operation_id = "find_saved_search", tag = "saved searches", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
+        ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
+    responses((status = 200, body = SavedSearch, headers(("ETag" = String, description = "The revision in quotes"))),
+        (status = 304, description = "The client knows this revision."), ErrorResponses))]
+#[get("/saved-searches/{id}")]
+async fn find_saved_search(caller: Caller, path: PathId, service: Data<Livestock>) -> Result<Revised, Error> {
+    let id = path.id()?;
+    service.db.read(move |c| store::find(c, &caller, id)).await
+}
+
+/// Edit a saved search
+///
+/// A merge patch (RFC 7396), also of `parameters`. Listings that have matched once do not match again.
+#[utoipa::path(operation_id = "update_saved_search", tag = "saved searches", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
+    request_body(content((SavedSearchPatch = "application/merge-patch+json"), (SavedSearchPatch = "application/json"))),
+    responses((status = 200, body = SavedSearch, headers(("ETag" = String, description = "The revision in quotes"))),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
+#[patch("/saved-searches/{id}")]
+async fn update_saved_search(
+    caller: Caller,
+    path: PathId,
+    condition: Precondition,
+    body: Body<MergePatch<SavedSearchPatch>>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let rules = |patch: &MergePatch<SavedSearchPatch>, errors: &mut ValidationErrors| {
+        validate_patch(patch, &service.parameter_rules, errors);
+    };
+    let (requested, _) = body.check(rules)?;
+    let (id, rules, budget) = (path.id()?, service.parameter_rules.clone(), service.saved_search_bytes);
+    let effect = move |c: &mut _| {
+        let change = |search: &SavedSearch| apply(&requested, search, &rules);
+        store::update(c, &caller, id, &condition, budget, change)
+    };
+    let stored = service.db.write(effect).await?;
+    Ok(JsonResponse::raw(stored.document).revision(stored.revision))
+}
+
+/// Applies a patch.
+///
+/// # Errors
+/// 400 if the parameters are invalid together.
+fn apply(
+    patch: &MergePatch<SavedSearchPatch>,
+    search: &SavedSearch,
+    rules: &ParameterRules,
+) -> Result<SavedSearch, Error> {
+    let SavedSearchPatch { name, parameters, notify } = &patch.members;
+    let mut changed = search.clone();
+    if let Some(name) = name {
+        changed.name.clone_from(&name.0);
+    }
+    if let Some(parameters) = parameters {
+        rules.merge(parameters, &mut changed.parameters);
+        let mut errors = ValidationErrors::default();
+        rules.check_all(&changed.parameters, &mut errors);
+        errors.check()?;
+    }
+    changed.notify = notify.unwrap_or(changed.notify);
+    // Searches that an earlier release saved may exceed the limits, as long as they stay as they are.
+    if changed.parameters != search.parameters || (changed.notify && !search.notify) {
+        let mut errors = ValidationErrors::default();
+        rules.check_size(&changed.parameters, changed.notify, &mut errors);
+        errors.check()?;
+    }
+    Ok(changed)
+}
+
+/// Delete a saved search
+#[utoipa::path(operation_id = "delete_saved_search", tag = "saved searches", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH_TO_DELETE)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
+    responses((status = 200, body = ActionResult),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
+#[delete("/saved-searches/{id}")]
+async fn delete_saved_search(
+    caller: Caller,
+    path: PathId,
+    condition: Precondition,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let id = path.id()?;
+    service.db.write(move |c| store::delete(c, &caller, id, &condition)).await?;
+    JsonResponse::json(&ActionResult::new("The saved search is deleted."))
+}
