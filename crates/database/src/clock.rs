@@ -5,6 +5,10 @@ use diesel::prelude::*;
 
 use crate::{AnyConnection, Timestamp, TimestampSql};
 
+/// The current time of the shared clock as an expression of PostgreSQL, with which a statement that stores it needs no
+/// query before. `now()` is the start of the transaction.
+pub const SERVER_NOW: &str = "date_trunc('milliseconds', clock_timestamp())";
+
 /// Returns the current time of the shared clock: the server's on PostgreSQL, this machine's on SQLite, where one
 /// process writes.
 ///
@@ -12,7 +16,5 @@ use crate::{AnyConnection, Timestamp, TimestampSql};
 /// Fails if the query fails.
 pub fn shared_now(c: &mut AnyConnection) -> QueryResult<Timestamp> {
     let AnyConnection::Postgres(c) = c else { return Ok(Timestamp::now()) };
-    // `now()` is the start of the transaction.
-    let clock = sql::<TimestampSql>("date_trunc('milliseconds', clock_timestamp())");
-    diesel::select(clock).get_result(c)
+    diesel::select(sql::<TimestampSql>(SERVER_NOW)).get_result(c)
 }

@@ -37,7 +37,7 @@ mod watchdog;
 mod writer;
 
 pub use backup::BackupProgress;
-pub use clock::shared_now;
+pub use clock::{SERVER_NOW, shared_now};
 pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use database::Database;
 pub use distribution::{DistributedTable, Distribution};

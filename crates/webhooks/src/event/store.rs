@@ -219,7 +219,7 @@ trait Dialect {
 
 impl Dialect for Pg {
     const POSITION: &'static str = "strpos";
-    const NOW: Option<&'static str> = Some("date_trunc('milliseconds', clock_timestamp())");
+    const NOW: Option<&'static str> = Some(database::SERVER_NOW);
 }
 
 impl Dialect for Sqlite {

@@ -103,10 +103,21 @@ fn body<L: Serialize>(id: Id, timestamp: Timestamp, new: &NewNotification<'_, L>
     Ok(Json::of(&Message { id, event, timestamp, data })?)
 }
 
-/// Returns the newest 1,000 notifications of a load that the caller may see, newest first.
-pub(crate) fn list(c: &mut AnyConnection, caller: &Caller, load_id: Id) -> Result<Vec<Notification>, Error> {
-    let of_load = visible(caller).filter(n::load_id.eq(load_id)).order(n::id.desc()).limit(MAX_LISTED);
-    Ok(of_load.select(Notification::as_select()).load(c)?)
+/// Returns the newest 1,000 notifications of a load that the caller may read, newest first. With `since`, those to the
+/// caller's organisation, and those from then on.
+pub(crate) fn list(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    load_id: Id,
+    since: Option<Timestamp>,
+) -> Result<Vec<Notification>, Error> {
+    let mut of_load = notifications::table.filter(n::load_id.eq(load_id)).into_boxed();
+    if let Some(since) = since {
+        let own = n::recipient_id.eq(caller.organisation_id_or_empty());
+        of_load = of_load.filter(own.or(n::created_at.gt(since)));
+    }
+    let newest = of_load.order(n::id.desc()).limit(MAX_LISTED);
+    Ok(newest.select(Notification::as_select()).load(c)?)
 }
 
 /// A search for notifications: filters that a notification must all pass.

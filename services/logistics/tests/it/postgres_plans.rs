@@ -128,3 +128,35 @@ fn notifications_of_carriers_need_no_history() {
         }
     });
 }
+
+/// From when on a carrier reads a load is found in an index, also where one load has all events.
+#[test]
+fn the_start_of_a_carrier_needs_no_history() {
+    testkit::block_on(async {
+        let app = app(Backend::Postgres).await;
+        let id = create_load(&app).await;
+        app.database.execute(&format!(
+            "INSERT INTO logistics.load_events (id, load_id, type, at, changes)
+                SELECT gen_random_uuid(), '{id}', 'updated', now(), '{{\"tags\": {{}}}}' FROM generate_series(1, 20000) AS n;
+            ANALYZE logistics.load_events"
+        ));
+        let haul = User::of("haul");
+        for (list, changes) in
+            [("events?limit=1", 0), ("drivers", 0), ("notifications", 0), ("events?limit=1", 1)]
+        {
+            for _ in 0..changes {
+                patch(&app, &User::of("grain"), &id, &json!({"carrierId": "fast"})).await.ok();
+                patch(&app, &User::of("grain"), &id, &json!({"carrierId": "haul"})).await.ok();
+            }
+            app.record_statements();
+            app.get(&format!("/v1/loads/{id}/{list}")).by(&haul).send().await.ok();
+            let statements = app.take_statements();
+            let of_carriers: Vec<_> =
+                statements.iter().filter(|sql| sql.contains("-> 'carrierId'")).collect();
+            assert_eq!(of_carriers.len(), 1, "{list}: {statements:#?}");
+            for plan in app.executed_plans::<Logistics>(of_carriers[0]).await {
+                assert!(plan.text.contains("load_events_") && plan.pages < 50, "{list}: {plan:#?}");
+            }
+        }
+    });
+}

@@ -236,5 +236,15 @@ fn notifications_of_carriers_need_no_history() {
             let plan = app.query_plan(statement);
             assert!(plan.contains("load_events_carrier (load_id=? AND at>?)"), "{plan}");
         }
+        let id = create_load(&app).await;
+        app.record_statements();
+        app.get(&format!("/v1/loads/{id}/drivers")).by(&User::of("haul")).send().await.ok();
+        let statements = app.take_statements();
+        let since = statements.iter().find(|sql| sql.contains("-> 'carrierId'")).unwrap();
+        let plan = app.query_plan(since);
+        assert!(
+            plan.contains("load_events_last_carrier (load_id=?)") && !plan.contains("TEMP B-TREE"),
+            "{plan}"
+        );
     });
 }

@@ -212,40 +212,43 @@ testkit::on_both! {
         assert_eq!(left, [&json!({"ids": [file], "unshareWith": ["haul"], "leave": true})], "{calls:?}");
     }
 
-    async fn it_keeps_a_file_that_it_holds_through_another_load_whatever_their_number(backend) {
+    async fn it_keeps_a_file_that_it_holds_through_one_of_the_first_1000_loads(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
-        let [terms, ticket] = ["terms.pdf", "ticket.jpg"].map(|name| system.add(name, &grain));
-        let mut loads = Vec::new();
-        for files in [&[&terms, &ticket][..], &[&terms]] {
-            let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
-            let form = with(organiser_form(), "files", json!(files));
-            let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
-            let id = load["id"].as_str().unwrap().to_owned();
-            patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
-            loads.push(id);
+        for (others, keeps) in [(998, true), (999, false)] {
+            let [terms, ticket] = ["terms.pdf", "ticket.jpg"].map(|name| system.add(name, &grain));
+            let mut loads = Vec::new();
+            for files in [&[&terms, &ticket][..], &[&terms]] {
+                let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
+                let form = with(organiser_form(), "files", json!(files));
+                let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+                let id = load["id"].as_str().unwrap().to_owned();
+                patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
+                loads.push(id);
+            }
+            // The file was on many loads before, and the carrier attaches it to loads of its own.
+            let file = terms.replace('-', "");
+            app.database.execute(&if backend == Backend::Sqlite {
+                format!(
+                    "WITH RECURSIVE loads (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM loads WHERE n < {others}) \
+                     INSERT INTO file_uploaders SELECT 'user', unhex(printf('%032x', n)), unhex('{file}') FROM loads"
+                )
+            } else {
+                format!(
+                    "INSERT INTO logistics.file_uploaders SELECT 'user', lpad(to_hex(n), 32, '0')::uuid, '{file}' \
+                     FROM generate_series(1, {others}) AS n"
+                )
+            });
+            let form = with(carrier_form(), "files", json!([{"id": ticket}]));
+            app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+            let before = system.calls().await.len();
+            patch(&app, &grain, &loads[0], &json!({"carrierId": "fast"})).await.ok();
+            let calls = system.calls().await.split_off(before);
+            let unshared: Vec<_> = calls.iter().filter(|call| call.get("unshareWith").is_some()).collect();
+            assert_eq!(unshared.len(), 1, "{calls:?}");
+            let expected = if keeps { json!([ticket]) } else { json!([terms, ticket]) };
+            assert_eq!(unshared[0]["ids"], expected, "{others} other loads");
         }
-        // The file was on many loads before, and the carrier attaches it to loads of its own.
-        let file = terms.replace('-', "");
-        app.database.execute(&if backend == Backend::Sqlite {
-            format!(
-                "WITH RECURSIVE loads (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM loads WHERE n < 10001) \
-                 INSERT INTO file_uploaders SELECT 'user', unhex(printf('%032x', n)), unhex('{file}') FROM loads"
-            )
-        } else {
-            format!(
-                "INSERT INTO logistics.file_uploaders SELECT 'user', lpad(to_hex(n), 32, '0')::uuid, '{file}' \
-                 FROM generate_series(1, 10001) AS n"
-            )
-        });
-        let form = with(carrier_form(), "files", json!([{"id": ticket}]));
-        app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
-        let before = system.calls().await.len();
-        patch(&app, &grain, &loads[0], &json!({"carrierId": "fast"})).await.ok();
-        let calls = system.calls().await.split_off(before);
-        let unshared: Vec<_> = calls.iter().filter(|call| call.get("unshareWith").is_some()).collect();
-        assert_eq!(unshared.len(), 1, "{calls:?}");
-        assert_eq!(unshared[0]["ids"], json!([ticket]));
     }
 
     /// The attack: a carrier prepares for its replacement, and then tries everything.
@@ -320,6 +323,84 @@ testkit::on_both! {
             let path = format!("/v1/loads/{id}/drivers");
             assert_eq!(ids(&app, &grain, &path, "driverId").await, [""; 0]);
         }
+    }
+
+    async fn the_next_carrier_reads_nothing_of_it(backend) {
+        let system = SystemStub::start().await;
+        let settings =
+            Settings { system_url: system.url(), webhook_allow_private: true, ..Settings::default() };
+        let app = App::start::<Logistics>(backend, settings).await;
+        let (grain, fast) = (User::of("grain"), User::of("fast"));
+        let marked = User::of("zorro").with("sub", "zorro-user").with("name", "Zorro User").with("orgName", "Zorro Haulage");
+        let receiver = WebhookReceiver::start(respond_with(200)).await;
+        let form = json!({"url": receiver.url(), "events": ["load.updated", "load.driver_revoked"]});
+        app.post("/v1/webhooks").by(&fast).json(&form).send().await.ok();
+        let terms = system.add("terms.pdf", &grain);
+        let [ticket, removed] = ["ticket.jpg", "zorro.jpg"].map(|name| system.add_with_name(name, &marked, "Zorro User"));
+        let form = with(organiser_form(), "files", json!([{"id": terms}]));
+        let id = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok()["id"].as_str().unwrap().to_owned();
+        patch(&app, &grain, &id, &json!({"carrierId": "zorro", "carrierName": "Zorro Haulage"})).await.ok();
+        let files = [&terms, &ticket, &removed].map(|id| json!({"id": id}));
+        let own = json!({"files": files, "vehicleRegistration": "ZORRO 1", "ticketNumber": "zorro-1"});
+        patch(&app, &marked, &id, &own).await.ok();
+        for (user, driver) in [(&marked, "zorro-driver"), (&grain, "zorro-hidden")] {
+            send(&app, user, &id, driver).await.ok();
+        }
+        let change = json!({
+            "carrierId": "fast", "files": [{"id": terms}, {"id": ticket}], "vehicleRegistration": "VX21 ABC", "ticketNumber": null,
+        });
+        patch(&app, &grain, &id, &change).await.ok();
+
+        let path = format!("/v1/loads/{id}");
+        let read = app.get(&path).by(&fast).send().await.ok();
+        let names: Vec<_> = read["files"].as_array().unwrap().iter().map(|file| file["userName"].as_str().unwrap()).collect();
+        assert_eq!(names, ["Ruth", ""]);
+        for path in [
+            path.clone(), format!("{path}/events"), format!("{path}/drivers"), format!("{path}/notifications"),
+            format!("/v1/loads/by-ids?ids={id}"), "/v1/loads".into(), "/v1/loads?format=CSV".into(),
+            "/v1/notifications".into(),
+        ] {
+            let read = app.get(&path).by(&fast).send().await;
+            assert_eq!(read.status, 200, "{path}");
+            assert!(!read.text().to_lowercase().contains("zorro"), "{path}: {}", read.text());
+        }
+        for request in receiver.wait_for(1).await {
+            let body = String::from_utf8(request.body).unwrap();
+            assert!(!body.to_lowercase().contains("zorro"), "{body}");
+        }
+        let found = async |user: &User, driver: &str| {
+            let found = app.get(&format!("/v1/loads?count=true&f:driverId={driver}")).by(user).send().await;
+            let total = found.header("x-total-count").to_owned();
+            (total, found.ok().as_array().unwrap().len())
+        };
+        assert_eq!(found(&fast, "zorro-hidden").await, ("0".into(), 0));
+        assert_eq!(found(&grain, "zorro-hidden").await, ("1".into(), 1));
+        assert_eq!(found(&User::admin(), "zorro-hidden").await, ("1".into(), 1));
+
+        // The driver of the organiser stays, also once the carrier has sent the load to it.
+        let hidden = format!("{path}/drivers/zorro-hidden");
+        assert_eq!(app.call("DELETE", &hidden).by(&fast).send().await.error(404), "not_found");
+        send(&app, &fast, &id, "zorro-hidden").await.ok();
+        send(&app, &fast, &id, "own").await.ok();
+        assert_eq!(app.call("DELETE", &hidden).by(&fast).send().await.error(403), "forbidden");
+        app.get(&path).by(&User::individual("zorro-hidden")).send().await.ok();
+        assert_eq!(found(&fast, "own").await, ("1".into(), 1));
+        app.call("DELETE", &format!("{path}/drivers/own")).by(&fast).send().await.ok();
+        app.call("DELETE", &hidden).by(&grain).send().await.ok();
+        send(&app, &fast, &id, "zorro-hidden").await.ok();
+        app.call("DELETE", &hidden).by(&fast).send().await.ok();
+    }
+
+    async fn the_user_of_a_carrier_that_created_the_load_is_not_named_to_the_next_one(backend) {
+        let app = app(backend).await;
+        let creator = User::of("haul").with("sub", "zorro-user").with("name", "Zorro");
+        let load = app.post("/v1/loads/carrier").by(&creator).json(&carrier_form()).send().await.ok();
+        let path = format!("/v1/loads/{}/events", load["id"].as_str().unwrap());
+        patch(&app, &User::of("grain"), load["id"].as_str().unwrap(), &json!({"carrierId": "fast"})).await.ok();
+        let read = app.get(&path).by(&User::of("fast")).send().await.ok();
+        assert_eq!((&read[0]["type"], read[0].get("userId"), read[0].get("userName")), (&json!("created"), None, None));
+        let read = app.get(&path).by(&User::of("grain")).send().await.ok();
+        assert_eq!((&read[0]["userId"], &read[0]["userName"]), (&json!("zorro-user"), &json!("Zorro")));
     }
 
     async fn a_carrier_that_gives_the_load_away_is_not_named_to_the_next_one(backend) {

@@ -107,12 +107,12 @@ pub fn files_of(c: &mut AnyConnection, subject: Id) -> Result<Vec<Id>, Error> {
     Ok(files.select(u::file_id).distinct().limit(MAX_FILES).load(c)?)
 }
 
-/// Returns up to `limit` loads or listings after this one that have, or had, a file, in the order of their ids.
+/// Returns up to `limit` loads or listings that have, or had, a file: those with the first ids.
 ///
 /// # Errors
 /// Fails if the database fails.
-pub fn subjects_of(c: &mut AnyConnection, file: Id, after: Id, limit: usize) -> Result<Vec<Id>, Error> {
-    let of_file = u::file_uploaders.filter(u::file_id.eq(file)).filter(u::subject_id.gt(after));
+pub fn subjects_of(c: &mut AnyConnection, file: Id, limit: usize) -> Result<Vec<Id>, Error> {
+    let of_file = u::file_uploaders.filter(u::file_id.eq(file));
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     Ok(of_file.order(u::subject_id).limit(limit).select(u::subject_id).load(c)?)
 }

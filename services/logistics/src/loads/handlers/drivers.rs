@@ -9,6 +9,7 @@ use common::{
 
 use crate::Logistics;
 use crate::examples;
+use crate::loads::history;
 use crate::loads::store::{self, Driver};
 
 /// List the drivers of a load
@@ -59,17 +60,27 @@ pub(super) async fn revoke(
     let (id, driver) = (path.id()?, check_path_text(names.into_inner().1)?);
     let effect = move |c: &mut _| {
         let stored = store::find_own_stored(c, &caller, id)?;
-        let since = store::carried_since(c, &stored.load, &caller)?.map(|since| since.at);
+        let since = store::carried_since(c, &stored.load, &caller)?;
+        let sent_at = since.map(|since| since.at);
         // Ids are stored in this form. Earlier releases stored some as they were written.
         let normalized = TextForm::Id.normalize(&driver);
-        let removed = if store::remove_driver(c, id, &normalized, since)? {
+        let removed = if store::remove_driver(c, id, &normalized, sent_at)? {
             &*normalized
-        } else if *normalized != *driver && store::remove_driver(c, id, &driver, since)? {
+        } else if *normalized != *driver && store::remove_driver(c, id, &driver, sent_at)? {
             &*driver
         } else {
             return Err(Error::NotFound);
         };
         condition.check(stored.revision)?;
+        let is_earlier = match since {
+            Some(since) => history::senders(c, id)?.get(removed).is_some_and(|by| since.is_after_any(by)),
+            None => false,
+        };
+        if is_earlier {
+            return Err(Error::Forbidden(
+                "The organiser sent the load to this driver too, and alone can revoke it.",
+            ));
+        }
         store::revoke_driver(c, &stored.load, removed, &caller)
     };
     app.db.write(effect).await?;

@@ -19,8 +19,9 @@ use crate::notifications::{self, Notification};
 pub(super) async fn list(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<JsonResponse, Error> {
     let id = path.id()?;
     let listed = app.db.read(move |c| {
-        store::find_own(c, &caller, id)?;
-        notifications::list(c, &caller, id)
+        let load = store::find_own(c, &caller, id)?;
+        let since = store::carried_since(c, &load, &caller)?;
+        notifications::list(c, &caller, id, since.map(|since| since.at))
     });
     JsonResponse::json(&listed.await?)
 }

@@ -133,7 +133,7 @@ async fn send(
                 // The history tells which organisations sent the load to the driver.
                 Recipient::Driver(driver) => {
                     let own = caller.organisation.as_ref().map(|own| own.id.clone());
-                    !history::senders(c, id)?.get(driver).is_some_and(|by| by.contains(&own))
+                    !history::senders(c, id)?.get(driver).is_some_and(|by| by.contains_key(&own))
                 }
                 Recipient::Carrier { .. } => is_assigned,
             };

@@ -77,7 +77,7 @@ pub(super) async fn update(
             let (owners, carrier) = (file_owners(before, &load, &caller), load.carrier_id());
             shares.extend(files.kept.share_owned(&caller, id, &owners, carrier.as_slice()));
         }
-        shares.extend(store::release_carrier(c, before, &load, &caller)?);
+        shares.extend(store::release_carrier(c, before, &mut load, &caller)?);
         let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, &caller) };
         let update = Update { load: &load, revision: stored.revision + 1, event, proof: None };
         let response = store::update(c, &update)?;

@@ -5,4 +5,4 @@ mod store;
 
 pub(super) use common::history::{Change, Changes, order};
 pub(super) use model::{EventType, LoadEvent, NewEvent};
-pub(super) use store::{CarrierSince, added_files, carrier_since, changes_files, list, record, senders};
+pub(super) use store::{CarrierSince, added_files, carrier_since, list, record, senders};

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, Json, Timestamp, shared_now};
-use diesel::dsl::sql;
+use database::{AnyConnection, Id, Json, SERVER_NOW, Timestamp, TimestampSql};
+use diesel::dsl::{exists, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -18,8 +18,6 @@ use crate::schema::loads::dsl as l;
 pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
     let name: &'static str = event.event_type.into();
     let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
-    // The clock of notifications, which a new carrier reads from the event on that made it the carrier.
-    let at = shared_now(c)?;
     let row = (
         e::id.eq(Id::new()),
         e::load_id.eq(event.load_id),
@@ -27,11 +25,17 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         e::user_id.eq(&event.caller.user_id),
         e::user_name.eq(&event.caller.user_name),
         e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
-        e::at.eq(at),
         e::reason.eq(event.reason),
         e::changes.eq(changes),
     );
-    diesel::insert_into(load_events::table).values(row).execute(c)?;
+    let insert = diesel::insert_into(load_events::table);
+    // The clock of notifications, which a new carrier reads from the event on that made it the carrier.
+    match c {
+        AnyConnection::Postgres(c) => {
+            insert.values((row, e::at.eq(sql::<TimestampSql>(SERVER_NOW)))).execute(c)?
+        }
+        AnyConnection::Sqlite(c) => insert.values((row, e::at.eq(Timestamp::now()))).execute(c)?,
+    };
     Ok(())
 }
 
@@ -43,6 +47,17 @@ pub(crate) struct CarrierSince {
     pub at: Timestamp,
 }
 
+impl CarrierSince {
+    /// Returns true if a load was sent to a driver before, by one of these organisations.
+    pub(crate) fn is_after_any(self, senders: &Senders) -> bool {
+        senders.values().any(|n| *n < self.n)
+    }
+}
+
+/// The organisations that sent a load to a driver, each with the number of its first event. `None` is an `admin`
+/// without an organisation, or the sender of an older version.
+pub(crate) type Senders = BTreeMap<Option<String>, i64>;
+
 /// The condition for events that gave a load another carrier, on both databases.
 const CHANGES_CARRIER: &str = "(load_events.changes -> 'carrierId') IS NOT NULL";
 
@@ -53,22 +68,18 @@ pub(crate) fn carrier_since(c: &mut AnyConnection, load_id: Id) -> Result<Option
     Ok(last.map(|(n, at)| CarrierSince { n, at }))
 }
 
-/// Returns the organisations that sent a load to each of its drivers since the driver was last revoked. `None` is an
-/// `admin` without an organisation, or the sender of an older version.
-pub(crate) fn senders(
-    c: &mut AnyConnection,
-    load_id: Id,
-) -> Result<BTreeMap<String, BTreeSet<Option<String>>>, Error> {
+/// Returns the organisations that sent a load to each of its drivers since the driver was last revoked.
+pub(crate) fn senders(c: &mut AnyConnection, load_id: Id) -> Result<BTreeMap<String, Senders>, Error> {
     let types: [&'static str; 2] = [EventType::SentToDriver.into(), EventType::DriverRevoked.into()];
     let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq_any(types));
-    let rows: Vec<(Option<String>, Option<Json>)> =
-        of_load.order(e::n).select((e::organisation_id, e::changes)).load(c)?;
-    let mut senders: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
-    for (organisation, changes) in rows {
+    let rows: Vec<(i64, Option<String>, Option<Json>)> =
+        of_load.order(e::n).select((e::n, e::organisation_id, e::changes)).load(c)?;
+    let mut senders: BTreeMap<String, Senders> = BTreeMap::new();
+    for (n, organisation, changes) in rows {
         let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
         let driver = &changes["driverId"];
         if let Some(sent) = driver["to"].as_str() {
-            senders.entry(sent.to_owned()).or_default().insert(organisation);
+            senders.entry(sent.to_owned()).or_default().entry(organisation).or_insert(n);
         } else if let Some(revoked) = driver["from"].as_str() {
             senders.remove(revoked);
         }
@@ -77,7 +88,7 @@ pub(crate) fn senders(
 }
 
 /// Returns the condition for events that gave a load other files, on both databases.
-pub(crate) fn changes_files() -> SqlLiteral<Bool> {
+fn changes_files() -> SqlLiteral<Bool> {
     sql("(load_events.changes -> 'files') IS NOT NULL")
 }
 
@@ -130,8 +141,11 @@ pub(crate) fn list(
 ) -> Result<ResultPage, Error> {
     let mut first = events_of_row(c, load_id)?;
     if let Some(since) = since {
-        let created = first.remove(0);
+        let mut created = first.remove(0);
         first.retain(|event| event.at >= since.at);
+        if !is_created_by_party(c, load_id)? {
+            (created.user_id, created.user_name) = (None, None);
+        }
         first.insert(0, created);
     }
     let begin = since.map_or(1, |since| since.n);
@@ -177,8 +191,15 @@ pub(crate) fn list(
     Ok(found)
 }
 
-/// Returns an event. `hides_predecessor` leaves out the carrier before a change of the carrier, also as the one who
-/// made the change.
+/// Returns true if the organiser or the carrier of a load created it.
+fn is_created_by_party(c: &mut AnyConnection, load_id: Id) -> Result<bool, Error> {
+    let by_party = l::created_by.eq(l::organiser_id).or(l::created_by.eq(l::carrier_id));
+    let load = l::loads.filter(l::id.eq(load_id)).filter(by_party);
+    Ok(diesel::select(exists(load)).get_result(c)?)
+}
+
+/// Returns an event. `hides_predecessor` leaves out what the load was before a change of the carrier, and the previous
+/// carrier, also as the one who made the change.
 fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
     let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes) = row;
     if let (true, Some(recorded)) = (hides_predecessor, &changes) {
@@ -186,9 +207,16 @@ fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
         if organisation_id.is_some() && recorded["carrierId"]["from"].as_str() == organisation_id.as_deref() {
             (user_id, user_name, organisation_id) = (None, None, None);
         }
-        for member in ["carrierId", "carrierName"] {
-            recorded[member].as_object_mut().and_then(|change| change.remove("from"));
-        }
+        let members = recorded.as_object_mut();
+        members.into_iter().for_each(|members| {
+            members.retain(|_, change| {
+                let change = change.as_object_mut();
+                change.is_some_and(|change| {
+                    change.retain(|side, _| !side.starts_with("from"));
+                    !change.is_empty()
+                })
+            });
+        });
         changes = Some(Json::of(&recorded)?);
     }
     let changes = changes.as_ref().map(Json::parse).transpose()?;

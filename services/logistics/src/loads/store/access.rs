@@ -56,6 +56,17 @@ pub(in crate::loads) fn sent_to(driver_id: &str) -> SentTo<'_> {
         .sql(")")
 }
 
+/// The condition for loads that were sent to this driver before they got their carrier, which does not learn it.
+pub(in crate::loads) fn sent_before_carrier(driver_id: &str) -> SentTo<'_> {
+    sql::<Bool>(
+        "EXISTS (SELECT 1 FROM load_drivers d JOIN load_events ON load_events.load_id = d.load_id \
+         WHERE d.load_id = loads.id AND (d.sent_at IS NULL OR load_events.at > d.sent_at) \
+         AND (load_events.changes -> 'carrierId') IS NOT NULL AND d.driver_id = ",
+    )
+    .bind::<Text, _>(driver_id)
+    .sql(")")
+}
+
 /// Selects the loads that the caller may read by id: the visible ones, those that the caller's organisation created,
 /// and those that were sent to the caller as driver.
 pub(super) fn readable(caller: &Caller) -> LoadQuery<'_> {

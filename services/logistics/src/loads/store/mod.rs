@@ -22,7 +22,7 @@ use super::party::{CreatedBy, Creator};
 use super::proof::{FilesBefore, OriginalProof, Proof};
 use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
-pub(super) use access::{LoadQuery, Role, exists, sent_to, visible};
+pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
 use access::{not_visible, readable};
 pub(crate) use backfill::{
     BACKFILL_SIZE, fill_creators, fill_similarity_keys, has_unknown_creators, has_unknown_similarity,

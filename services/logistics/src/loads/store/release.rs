@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::files::{self, DueShare};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json};
-use diesel::dsl::exists;
 use diesel::prelude::*;
 use serde_json::json;
 use webhooks::{Event, Subject};
@@ -16,25 +15,24 @@ use crate::loads::history::{self, CarrierSince, Change, Changes, EventType, NewE
 use crate::loads::model::Load;
 use crate::loads::party::Party;
 use crate::notifications;
-use crate::schema::load_events::dsl as e;
 use crate::schema::loads::dsl as l;
 
 /// The event of a carrier that lost a load.
 const RELEASED: &str = "load.released";
 /// The number of loads that are read first to find out whether one of them has a file.
 const FIRST_LOADS: usize = 8;
-/// The number of loads that each later statement reads.
-const LOADS_PER_STATEMENT: usize = 1_000;
+/// The most loads of a file that are read (docs/operations/growth.md).
+const MAX_LOADS: usize = 1_000;
 /// The event of a revoked driver.
 const DRIVER_REVOKED: &str = "load.driver_revoked";
 
 /// Ends the rights of the carrier that a change replaces, if its organisation has no other part in the load: revokes
-/// the drivers that it sent, and reports to its webhooks that it lost the load. Returns the end of the sharing of
-/// files.
+/// the drivers that it sent, reports to its webhooks that it lost the load, and removes the names of its users from the
+/// files that the load keeps. Returns the end of the sharing of files.
 pub(crate) fn release_carrier(
     c: &mut AnyConnection,
     before: &Load,
-    load: &Load,
+    load: &mut Load,
     caller: &Caller,
 ) -> Result<Option<DueShare>, Error> {
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
@@ -58,6 +56,7 @@ pub(crate) fn release_carrier(
         users: &[],
     };
     webhooks::emit(c, Event { name: RELEASED, member: "load", subject })?;
+    hide_uploaders(c, before, load, old)?;
     let lost = files_of_this_load_only(c, before, old)?;
     Ok(DueShare::end(caller, load.id, lost, old))
 }
@@ -72,10 +71,26 @@ fn drivers_of_carrier(c: &mut AnyConnection, load_id: Id, carrier: &str) -> Resu
     let senders = history::senders(c, load_id)?;
     let mut found = drivers::driver_ids(c, load_id)?;
     let is_sent_by_others = |driver: &String| {
-        senders.get(driver).is_some_and(|by| by.iter().any(|sender| sender.as_deref() != Some(carrier)))
+        senders.get(driver).is_some_and(|by| by.keys().any(|sender| sender.as_deref() != Some(carrier)))
     };
     found.retain(|driver| !is_sent_by_others(driver));
     Ok(found)
+}
+
+/// Removes the names of the users of a former carrier: those who uploaded the files that it added.
+fn hide_uploaders(c: &mut AnyConnection, before: &Load, load: &mut Load, carrier: &str) -> Result<(), Error> {
+    let added = history::added_files(c, &[load.id])?;
+    let creator = before.creator_id();
+    for file in &mut load.files {
+        let last = match Id::parse(&file.id).and_then(|file| added.get(&(load.id, file))) {
+            Some(organisation) => organisation.as_deref(),
+            None => creator,
+        };
+        if before.has_file(&file.id) && last == Some(carrier) {
+            file.user_name.clear();
+        }
+    }
+    Ok(())
 }
 
 /// Returns the files that the load has or had and that the carrier does not hold through another load.
@@ -101,21 +116,20 @@ struct OtherLoads<'a> {
 }
 
 impl OtherLoads<'_> {
-    /// Returns true if the carrier holds the file through one of these loads. Reads a few of them first, because most
-    /// files are on one load, or held through each of theirs.
+    /// Returns true if the carrier holds the file through one of the oldest [`MAX_LOADS`] loads that have it. Reads a few
+    /// of them first, because most files are on one load, or held through each of theirs.
     fn have(&mut self, c: &mut AnyConnection, file: Id) -> Result<bool, Error> {
-        let (mut after, mut limit) = (Id::NIL, FIRST_LOADS);
-        loop {
-            let ids = files::subjects_of(c, file, after, limit)?;
+        for limit in [FIRST_LOADS, MAX_LOADS] {
+            let ids = files::subjects_of(c, file, limit)?;
             self.read(c, &ids)?;
             if ids.iter().any(|id| self.held.get(id).is_some_and(|held| held.contains(&file))) {
                 return Ok(true);
             }
-            match ids.last() {
-                Some(last) if ids.len() == limit => (after, limit) = (*last, LOADS_PER_STATEMENT),
-                _ => return Ok(false),
+            if ids.len() < limit {
+                break;
             }
         }
+        Ok(false)
     }
 
     /// Reads those of these loads that were not read yet. Files that the carrier itself added do not count: with them,
@@ -126,20 +140,14 @@ impl OtherLoads<'_> {
             return Ok(());
         }
         self.held.extend(unread.iter().map(|id| (*id, BTreeSet::new())));
-        let own = l::organiser_id.eq(self.carrier).or(l::carrier_id.eq(self.carrier));
-        let by_others = e::organisation_id.is_null().or(e::organisation_id.ne(self.carrier));
-        let changed = exists(
-            e::load_events.filter(e::load_id.eq(l::id)).filter(history::changes_files()).filter(by_others),
-        );
-        let others = l::loads
-            .filter(l::id.eq_any(&unread))
-            .filter(own)
-            .filter(l::created_by.is_null().or(l::created_by.ne(self.carrier)).or(changed))
-            .select((l::id, l::document, l::created_by));
-        let others = others.load::<(Id, Json, Option<String>)>(c)?;
+        // Only the ids are conditions. With the carrier as another one, PostgreSQL may scan all its loads for each id.
+        let columns = (l::id, l::organiser_id, l::carrier_id, l::created_by, l::document);
+        let mut others: Vec<OtherLoad> = l::loads.filter(l::id.eq_any(&unread)).select(columns).load(c)?;
+        let own = |party: &Option<String>| party.as_deref() == Some(self.carrier);
+        others.retain(|(_, organiser, carrier, ..)| own(organiser) || own(carrier));
         let ids: Vec<Id> = others.iter().map(|(id, ..)| *id).collect();
         let added = history::added_files(c, &ids)?;
-        for (id, document, creator) in others {
+        for (id, _, _, creator, document) in others {
             let other: Load = document.parse()?;
             let mut held: BTreeSet<Id> = other.files.iter().filter_map(|file| Id::parse(&file.id)).collect();
             held.retain(|file| {
@@ -151,6 +159,9 @@ impl OtherLoads<'_> {
         Ok(())
     }
 }
+
+/// A load with its organiser, its carrier and its creator.
+type OtherLoad = (Id, Option<String>, Option<String>, Option<String>, Json);
 
 /// The revocation of a driver.
 pub(super) struct Revocation<'a> {

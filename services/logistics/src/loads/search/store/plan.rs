@@ -4,12 +4,12 @@ use common::{Caller, Error};
 use database::search::words::HasWord;
 use database::search::{Column, SortOrder, fulltext};
 use database::{AnyConnection, Id, Timestamp, TimestampSql};
-use diesel::dsl::sql;
+use diesel::dsl::{not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
 use crate::loads::search::{DriverFilter, LoadSearch, TimeRange};
-use crate::loads::store::{LoadQuery, Role, sent_to, visible};
+use crate::loads::store::{LoadQuery, Role, sent_before_carrier, sent_to, visible};
 use crate::schema::loads::dsl as l;
 
 /// How a database finds the matches of a search.
@@ -116,6 +116,10 @@ pub(super) fn matches<'a>(
     }
     if let Some(DriverFilter::User(id)) = &search.driver {
         query = query.filter(sent_to(id));
+        if !caller.admin && role != Role::Organiser {
+            let organised = l::organiser_id.eq(caller.organisation_id_or_empty());
+            query = query.filter(organised.or(not(sent_before_carrier(id))));
+        }
     }
     if let Some(status) = &search.status {
         query = query.filter(l::status.eq(status));

@@ -1,0 +1,1 @@
+DROP INDEX load_events_last_carrier;
