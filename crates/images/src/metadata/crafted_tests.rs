@@ -2,6 +2,7 @@
 
 use super::edits::MAX_EDITS;
 use super::iso::MAX_TEXTS;
+use super::items::MAX_NAMES;
 use super::tests::{png_with, segment, stripped};
 use super::{Edit, MetadataFormat, find_metadata};
 use crate::exif::{self, Orientation};
@@ -28,6 +29,19 @@ fn only_some_headers_in_heic_are_looked_at() {
     let for_each = 128 << 10;
     assert!(read.get() < (MAX_TEXTS * for_each) as u64 + (1 << 20), "{}", read.get());
     assert_eq!(edits, [removal(HEIC.len() + 8 * MAX_TEXTS, size)]);
+}
+
+#[test]
+fn many_names_of_items_are_erased_together() {
+    let entry = b"\0\0\0\x1binfe\x02\0\0\0\0\x01\0\0av01SECRET\0";
+    let list = entry.repeat(2 * MAX_NAMES);
+    let iinf = [&(14 + list.len() as u32).to_be_bytes()[..], b"iinf\0\0\0\0\0\0", &list].concat();
+    let meta = [&(12 + iinf.len() as u32).to_be_bytes()[..], b"meta\0\0\0\0", &iinf].concat();
+    let content = [&HEIC[..24], &meta].concat();
+    let edits = find_metadata(std::io::Cursor::new(&content), MetadataFormat::Iso).unwrap();
+    assert_eq!(edits.len(), MAX_NAMES + 1);
+    let result = stripped(&content, MetadataFormat::Iso);
+    assert!(!has(&result, b"SECRET") && result.len() == content.len());
 }
 
 #[test]

@@ -115,6 +115,7 @@ impl Boxes {
                     let bytes = reader.bytes(end - start)?;
                     self.items = Items::parse(&bytes, start);
                     self.erased.extend(self.items.unknown());
+                    self.erased.extend(self.items.names());
                     self.read(reader, (start + 4).min(end)..end, META)?;
                 }
                 b"iprp" if kept == META => self.read(reader, content.clone(), PROPERTIES)?,

@@ -18,6 +18,8 @@ const EXIF: &[u8; 4] = b"Exif";
 const MAX_EXIF_BYTES: u64 = 1 << 20;
 /// The most items with EXIF data that are cleaned. Cameras write one for each photo.
 const MAX_EXIF_ITEMS: usize = 16;
+/// The most names that are erased one by one. The rest of a list with more of them is erased as a whole.
+pub(super) const MAX_NAMES: usize = 1_000;
 /// The most parts of all items. Cameras write one for each item.
 const MAX_PARTS: usize = 10_000;
 
@@ -25,6 +27,8 @@ const MAX_PARTS: usize = 10_000;
 #[derive(Default)]
 pub(super) struct Items {
     unknown: Vec<Range<u64>>,
+    /// The names of the items and of the handler, which are texts of any content.
+    names: Vec<Range<u64>>,
     exif: Vec<Vec<Range<u64>>>,
 }
 
@@ -34,7 +38,16 @@ impl Items {
     pub(super) fn parse(meta: &[u8], at: u64) -> Self {
         let mut items = Self::default();
         let children: HashMap<_, _> = children(meta.get(4..).unwrap_or_default()).collect();
-        let Some(types) = children.get(b"iinf").map(|iinf| types(iinf)) else { return items };
+        // The name of the handler comes after its version, its type and reserved bytes.
+        let handler = children.get(b"hdlr").and_then(|handler| handler.get(24..));
+        items.names.extend(handler.and_then(|text| name(text, at + offset_in(meta, text))));
+        let Some(iinf) = children.get(b"iinf") else { return items };
+        let end = at + offset_in(meta, iinf) + iinf.len() as u64;
+        let names = entries(iinf).filter_map(|(_, entry)| name_of_item(entry));
+        let names = names.filter_map(|text| name(text, at + offset_in(meta, text)));
+        let or_rest = |(n, name): (usize, Range<u64>)| if n < MAX_NAMES { name } else { name.start..end };
+        items.names.extend(names.take(MAX_NAMES + 1).enumerate().map(or_rest));
+        let types = types(iinf);
         let data = children.get(b"idat").map(|idat| at + offset_in(meta, idat));
         let Some(iloc) = children.get(b"iloc") else { return items };
         let _ = locations(iloc, data, &mut |id, parts| match types.get(&id) {
@@ -43,6 +56,11 @@ impl Items {
             _ => {}
         });
         items
+    }
+
+    /// Returns the names of the items and of the handler that are not empty.
+    pub(super) fn names(&mut self) -> Vec<Range<u64>> {
+        std::mem::take(&mut self.names)
     }
 
     /// Returns the parts of items that are neither images nor EXIF data.
@@ -101,9 +119,29 @@ fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
+/// Returns the descriptions of the items.
+fn entries(iinf: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+    children(iinf.get(if iinf.first() == Some(&0) { 6 } else { 8 }..).unwrap_or_default())
+}
+
+/// Returns a description of an item from its name on.
+fn name_of_item(entry: &[u8]) -> Option<&[u8]> {
+    let begin = match entry.first()? {
+        2 => 12,
+        3 => 14,
+        _ => 8,
+    };
+    entry.get(begin..)
+}
+
+/// Returns where a name is that ends with a NUL byte, unless it is empty. `at` is where it begins.
+fn name(text: &[u8], at: u64) -> Option<Range<u64>> {
+    let length = text.iter().position(|byte| *byte == 0).unwrap_or(text.len()) as u64;
+    (length > 0).then(|| at..at + length)
+}
+
 /// Returns the types of the items, by id.
 fn types(iinf: &[u8]) -> HashMap<u64, [u8; 4]> {
-    let list = iinf.get(if iinf.first() == Some(&0) { 6 } else { 8 }..).unwrap_or_default();
     let entry = |(name, entry): ([u8; 4], &[u8])| {
         // Version 2 has ids of two bytes, version 3 of four. Both have two bytes between the id and the type.
         let id_bytes = match entry.first()? {
@@ -114,7 +152,7 @@ fn types(iinf: &[u8]) -> HashMap<u64, [u8; 4]> {
         let kind = *entry.get(6 + id_bytes..)?.first_chunk()?;
         (&name == b"infe").then_some((number(entry, 4, id_bytes)?, kind))
     };
-    children(list).filter_map(entry).collect()
+    entries(iinf).filter_map(entry).collect()
 }
 
 /// Calls `found` with each item and its parts. `data` is where the data within the box `meta` is.

@@ -258,13 +258,14 @@ fn iso_box(name: &[u8], content: &[u8]) -> Vec<u8> {
     [&length[..], name, content].concat()
 }
 
-/// Returns an AVIF with items of these types, and boxes after them.
-fn avif(items: &[(&[u8; 4], &[u8])], property: &[u8], boxes: &[u8]) -> Vec<u8> {
+/// Returns an AVIF with items of these types and with this name, and boxes after them.
+fn avif(items: &[(&[u8; 4], &[u8])], name: &[u8], property: &[u8], boxes: &[u8]) -> Vec<u8> {
     let entries = items.iter().zip(1u8..).map(|((kind, _), id)| {
-        iso_box(b"infe", &[&[2, 0, 0, 0, 0, id, 0, 0][..], *kind, b"name\0"].concat())
+        iso_box(b"infe", &[&[2, 0, 0, 0, 0, id, 0, 0][..], *kind, name, b"\0"].concat())
     });
     let count = items.len() as u8;
     let iinf = iso_box(b"iinf", &[vec![0, 0, 0, 0, 0, count], entries.collect::<Vec<_>>().concat()].concat());
+    let hdlr = iso_box(b"hdlr", &[&[0; 8][..], b"pict", &[0; 12], name, b"\0"].concat());
     let iprp = iso_box(b"iprp", &iso_box(b"ipco", &[&iso_box(b"ispe", &[0; 12])[..], property].concat()));
     let file_type = iso_box(b"ftyp", b"avif\0\0\0\0avifmif1");
     let meta = |data_at: usize| {
@@ -276,7 +277,7 @@ fn avif(items: &[(&[u8; 4], &[u8])], property: &[u8], boxes: &[u8]) -> Vec<u8> {
             iloc.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
             at += data.len();
         }
-        iso_box(b"meta", &[&[0; 4][..], &iinf, &iso_box(b"iloc", &iloc), &iprp].concat())
+        iso_box(b"meta", &[&[0; 4][..], &hdlr, &iinf, &iso_box(b"iloc", &iloc), &iprp].concat())
     };
     let data_at = file_type.len() + meta(0).len() + 8;
     let data: Vec<_> = items.iter().map(|(_, data)| *data).collect();
@@ -300,13 +301,14 @@ fn only_known_boxes_and_images_of_avif_stay() {
             (b"uri ", b"SECRET"),
             (b"Exif", &unreadable),
         ],
+        b"SECRET",
         &nested,
         &[last, movie].concat(),
     );
     let result = stripped(&content, MetadataFormat::Iso);
     assert!(has_secret(&content) && !has_secret(&result));
     assert_eq!(result.len(), content.len());
-    for text in [&b"PIXELS"[..], b"Camera", b"free\0\0\0\0\0\0", b"mvhd\x07", b"name\0"] {
+    for text in [&b"PIXELS"[..], b"Camera", b"free\0\0\0\0\0\0", b"mvhd\x07", b"av01\0", b"pict\0"] {
         assert!(has(&result, text), "{}", String::from_utf8_lossy(text));
     }
     // Free space, and bytes after the boxes that are none.
@@ -320,7 +322,7 @@ fn only_known_boxes_and_images_of_avif_stay() {
     let at = content.windows(tiff.len()).position(|window| window == tiff).unwrap();
     assert_eq!(exif::orientation(&result[at..]), Orientation::new(6).unwrap());
     assert_eq!(stripped(&result, MetadataFormat::Iso), result, "nothing is left to remove");
-    let plain = avif(&[(b"av01", b"PIXELS"), (b"grid", b"TILES")], &[], &[]);
+    let plain = avif(&[(b"av01", b"PIXELS"), (b"grid", b"TILES")], b"", &[], &[]);
     assert_eq!(find_metadata(Cursor::new(&plain), MetadataFormat::Iso).unwrap(), []);
 }
 
@@ -382,7 +384,7 @@ proptest! {
             (png_with(&[(*b"eXIf", exif_with_position(6, true))]), MetadataFormat::Png),
             (webp(6), MetadataFormat::WebP),
             (samples::gif(20, 14), MetadataFormat::Gif),
-            (avif(&[(b"av01", &pixels(20, 20, 3)), (b"Exif", b"\0\0\0\0II*\0"), (b"mime", b"x")], &[], &[]), MetadataFormat::Iso),
+            (avif(&[(b"av01", &pixels(20, 20, 3)), (b"Exif", b"\0\0\0\0II*\0"), (b"mime", b"x")], b"", &[], &[]), MetadataFormat::Iso),
         ] {
             let mut damaged = content.clone();
             let length = damaged.len();
