@@ -16,6 +16,9 @@ pub struct JsonResponse {
     pub body: String,
     /// Header names and values.
     pub headers: Vec<(String, String)>,
+    /// The body for a repeated request with the same idempotency key, if it is another one.
+    #[serde(skip)]
+    pub(crate) replayed_body: Option<String>,
 }
 
 impl JsonResponse {
@@ -29,7 +32,16 @@ impl JsonResponse {
 
     /// Creates a response from JSON text, such as a stored document.
     pub fn raw(body: String) -> Self {
-        Self { body, headers: Vec::new() }
+        Self { body, headers: Vec::new(), replayed_body: None }
+    }
+
+    /// Sets what a repeated request with the same idempotency key gets. Only this is stored, so a secret that is shown
+    /// once is left out.
+    ///
+    /// # Errors
+    /// As [`JsonResponse::json`].
+    pub fn replayed<T: Serialize>(self, value: &T) -> Result<Self, Error> {
+        Ok(Self { replayed_body: Some(serde_json::to_string(value)?), ..self })
     }
 
     /// Creates a response with an array of documents that are JSON text.

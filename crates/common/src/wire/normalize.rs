@@ -39,7 +39,7 @@ impl TextForm {
         match self {
             Self::Exact => text.into(),
             Self::Lines => nfc(text),
-            Self::Id => nfc(text.trim()),
+            Self::Id => normalize_id(text),
             Self::Line => normalize_line(text),
             Self::Upper => {
                 let line = normalize_line(text);
@@ -55,10 +55,25 @@ impl TextForm {
     }
 }
 
+/// Trims an id, and converts it to Unicode NFC. The pattern of ids refuses invisible characters. Those that it cannot
+/// name, because patterns of JSON Schema have no portable escape for them, become ones that it can.
+fn normalize_id(text: &str) -> Cow<'_, str> {
+    match nfc(text.trim()) {
+        id if id.contains(is_tag) => id.replace(is_tag, "\u{200b}").into(),
+        id => id,
+    }
+}
+
 /// Trims a line, including line breaks and tabs, removes invisible characters, and converts it to Unicode NFC. Control
 /// characters inside the line and those that change the direction of text remain, since they are refused later.
 pub fn normalize_line(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || !text.contains(is_removable) {
+    if text.is_ascii() {
+        return text.trim().into();
+    }
+    if text.chars().all(|c| c.is_whitespace() || is_removable(c) || selects_variation(c) || is_tag(c)) {
+        return "".into();
+    }
+    if !text.contains(is_removable) {
         return nfc(text.trim());
     }
     let mut line = text.to_owned();
@@ -130,7 +145,7 @@ pub fn is_plain_line(text: &str) -> bool {
 
 /// Returns true if the text is valid in an id: it has no control characters and no invisible ones.
 pub fn is_plain_id(text: &str) -> bool {
-    !text.contains(|c: char| c.is_control() || is_invisible(c))
+    !text.contains(|c: char| c.is_control() || is_invisible(c) || selects_variation(c) || is_tag(c))
 }
 
 /// Returns true for the embeddings, overrides and isolates of bidirectional text. They can make a text look like
@@ -156,6 +171,16 @@ fn is_invisible(c: char) -> bool {
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180e}'
         | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}'
         | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}')
+}
+
+/// Returns true for the variation selectors of the Basic Multilingual Plane.
+fn selects_variation(c: char) -> bool {
+    matches!(c, '\u{180b}'..='\u{180d}' | '\u{180f}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// Returns true for the block of tags, which flags have, and of the other variation selectors.
+fn is_tag(c: char) -> bool {
+    matches!(c, '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -237,7 +262,11 @@ mod tests {
             (TextForm::Line, "\u{1f469}\u{200d} x", "\u{1f469} x"),
             (TextForm::Line, "a\u{202e}b", "a\u{202e}b"),
             (TextForm::Lines, "a\u{200b}b\tc", "a\u{200b}b\tc"),
+            (TextForm::Line, "\u{fe0f} \u{e0067}\u{200b}", ""),
+            (TextForm::Line, "\u{fe0f}\u{202e}", "\u{fe0f}\u{202e}"),
+            (TextForm::Line, "1\u{fe0f}\u{20e3}", "1\u{fe0f}\u{20e3}"),
             (TextForm::Id, " a\u{200b}b ", "a\u{200b}b"),
+            (TextForm::Id, "a\u{e0067}\u{e0101}b\u{fe0f}", "a\u{200b}\u{200b}b\u{fe0f}"),
             (TextForm::Lines, " e\u{301}\n", " \u{e9}\n"),
             (TextForm::Upper, " vx21 abc", "VX21 ABC"),
             (TextForm::Upper, "\u{df}", "SS"),

@@ -22,12 +22,12 @@ const LINES: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
 /// No control characters and none that change the direction of text: [`super::is_plain_line`].
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
 /// No control characters and no invisible ones. Two ids that look alike must not differ.
-const ID: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$";
+const ID: &str = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]*$";
 /// Like [`NAME`], and no semicolon, which separates tags in CSV.
 const TAG: &str = r"^[^;\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
 
 /// Message for an id with a forbidden character.
-pub const ID_MESSAGE: &str = "must not have control, zero-width or bidirectional control characters";
+pub const ID_MESSAGE: &str = "must not have control characters or invisible ones";
 /// Message for a name with a forbidden character.
 pub const NAME_MESSAGE: &str =
     "must not have control characters or characters that change the direction of text";
@@ -171,17 +171,20 @@ impl DateOrDateTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::is_plain_line;
+    use crate::wire::{is_plain_id, is_plain_line};
 
     #[test]
     fn patterns_match_is_plain_line() {
         let schema = serde_json::json!({"pattern": NAME});
         let pattern = jsonschema::validator_for(&schema).unwrap();
         let tags = jsonschema::validator_for(&serde_json::json!({"pattern": TAG})).unwrap();
+        let ids = jsonschema::validator_for(&serde_json::json!({"pattern": ID})).unwrap();
         for c in '\0'..=char::MAX {
             let text = serde_json::Value::String(format!("a{c}b"));
             assert_eq!(pattern.is_valid(&text), is_plain_line(&c.to_string()), "{c:?}");
             assert_eq!(tags.is_valid(&text), c != ';' && is_plain_line(&c.to_string()), "{c:?}");
+            let id = TextForm::Id.normalize(&format!("a{c}b")).into_owned();
+            assert_eq!(ids.is_valid(&id.into()), is_plain_id(&c.to_string()), "{c:?}");
         }
     }
 }

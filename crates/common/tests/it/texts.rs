@@ -62,6 +62,20 @@ fn removes_invisible_characters_from_names_and_refuses_changes_of_direction() {
 }
 
 #[test]
+fn names_of_invisible_characters_are_blank() {
+    testkit::block_on(async {
+        let app = start().await;
+        for name in ["\u{fe0f}", " \u{e0067}\u{200d}\u{fe0f} ", "\u{200b}", "\u{180b}"] {
+            assert_eq!(
+                app.post("/v1/one").json(&thing(name)).send().await.errors(),
+                ["name length"],
+                "{name:?}"
+            );
+        }
+    });
+}
+
+#[test]
 fn the_error_of_a_date_states_the_expected_format() {
     testkit::block_on(async {
         let app = start().await;

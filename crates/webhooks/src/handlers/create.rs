@@ -12,7 +12,8 @@ use crate::webhook::{NewWebhook, Webhook, WebhookForm, parse_events, parsed_url,
 
 /// Create a webhook
 ///
-/// The response shows the secret that signs deliveries. An organisation can have 20 webhooks.
+/// The response shows the secret that signs deliveries; a replay for the same idempotency key does not. An organisation
+/// can have 20 webhooks.
 #[utoipa::path(operation_id = "create_webhook", tag = "webhooks", security(("bearer" = [])),
     request_body = WebhookForm, responses((status = 200, body = Webhook), ErrorResponses))]
 #[post("/webhooks")]
@@ -35,6 +36,6 @@ pub(super) async fn create(
         description: form.description.map(|text| text.0).filter(|text| !text.is_empty()),
         secret: generate_secret().map_err(Error::Internal)?,
     };
-    let effect = move |c: &mut AnyConnection| JsonResponse::json(&store::create(c, &new)?);
+    let effect = move |c: &mut AnyConnection| store::create(c, &new)?.response_with_secret();
     idempotency.run(&webhooks.db, fingerprint, async || Ok(effect)).await
 }

@@ -14,7 +14,7 @@ use crate::webhook::{Webhook, store};
 
 /// Rotate the secret of a webhook
 ///
-/// The response shows the new secret. For 24 hours, deliveries are signed by the previous one as well.
+/// The response shows the new secret; a replay for the same idempotency key does not. For 24 hours, deliveries are signed by the previous one as well.
 #[utoipa::path(operation_id = "rotate_webhook_secret", tag = "webhooks", security(("bearer" = [])),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),
     responses((status = 200, body = Webhook), ErrorResponses))]
@@ -29,6 +29,6 @@ pub(super) async fn rotate_secret(
     let (id, caller) = (path.id()?, caller.clone());
     let secret = generate_secret().map_err(Error::Internal)?;
     let effect =
-        move |c: &mut AnyConnection| JsonResponse::json(&store::rotate_secret(c, &caller, id, &secret)?);
+        move |c: &mut AnyConnection| store::rotate_secret(c, &caller, id, &secret)?.response_with_secret();
     idempotency.run(&webhooks.db, fingerprint, async || Ok(effect)).await
 }

@@ -1,6 +1,6 @@
 //! A webhook, and what a delivery needs of it.
 
-use common::{Caller, Error, SortDefinition, Sorting};
+use common::{Caller, Error, JsonResponse, SortDefinition, Sorting};
 use database::search::{Nulls, SortType};
 use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
@@ -137,6 +137,14 @@ impl Webhook {
     pub(crate) fn with_secret(mut self, secret: &SecretString) -> Self {
         self.secret = Some(secret.expose_secret().to_owned());
         self
+    }
+
+    /// Returns the response that shows the secret. A repeated request gets the webhook without it.
+    ///
+    /// # Errors
+    /// If the webhook cannot be serialized.
+    pub(crate) fn response_with_secret(self) -> Result<JsonResponse, Error> {
+        JsonResponse::json(&self)?.replayed(&Self { secret: None, ..self })
     }
 }
 

@@ -58,9 +58,17 @@ pub(super) fn record<T>(
     )?;
     let (response, output) = effect(c)?;
     let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
-    let columns = (k::answer.eq(Json::of(&response)?), k::subject_id.eq(subject_id(&response)));
+    let columns = (k::answer.eq(answer(&response)?), k::subject_id.eq(subject_id(&response)));
     diesel::update(row).set(columns).execute(c)?;
     Ok((response, output))
+}
+
+/// Returns what is stored of a response.
+fn answer(response: &JsonResponse) -> Result<Json, Error> {
+    Ok(match &response.replayed_body {
+        Some(body) => Json::of(&JsonResponse { body: body.clone(), ..response.clone() })?,
+        None => Json::of(response)?,
+    })
 }
 
 /// Returns the id of the resource in a response, if the response has names of users besides the caller: those who

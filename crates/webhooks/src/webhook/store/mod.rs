@@ -190,9 +190,14 @@ pub(crate) fn update(
 /// Marks a webhook as deleted. It is gone for all callers.
 ///
 /// # Errors
-/// 404 if there is no such webhook, 403 if it is another organisation's.
-pub(crate) fn delete(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
-    find_row(c, caller, id)?;
+/// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision.
+pub(crate) fn delete(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    condition: &Precondition,
+) -> Result<(), Error> {
+    condition.check(find_row(c, caller, id)?.revision)?;
     let changes = (
         w::status.eq(WebhookStatus::DELETED),
         w::status_since.eq(Timestamp::now()),

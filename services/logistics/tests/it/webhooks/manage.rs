@@ -52,11 +52,32 @@ testkit::on_both! {
         for stranger in [User::of("haul"), User::individual("ann")] {
             assert_eq!(app.call("DELETE", &path).by(&stranger).send().await.error(403), "forbidden");
         }
-        assert_eq!(app.call("DELETE", &path).by(&grain).send().await.ok()["status"], "success");
+        let stale = app.call("DELETE", &path).by(&grain).header("if-match", "\"1\"").send().await;
+        assert_eq!((stale.json()["body"]["revision"].clone(), stale.error(412)), (json!(2), "precondition_failed".into()));
+        let deletion = app.call("DELETE", &path).by(&grain).header("if-match", "\"2\"").send().await;
+        assert_eq!(deletion.ok()["status"], "success");
         for method in ["GET", "DELETE"] {
             assert_eq!(app.call(method, &path).by(&grain).send().await.error(404), "not_found");
         }
         assert_eq!(app.get("/v1/webhooks").by(&User::admin()).send().await.ok(), json!([]));
+    }
+
+    async fn a_secret_is_not_stored_for_a_repeated_request(backend) {
+        let (app, grain) = (app(backend).await, User::of("grain"));
+        let form = json!({"url": "https://hooks.example/", "events": ["load.updated"]});
+        let mut operation = "/v1/webhooks".to_owned();
+        for _ in 0..2 {
+            let call = || app.post(&operation).by(&grain).header("idempotency-key", "1").json(&form);
+            let (first, replay) = (call().send().await.ok(), call().send().await);
+            assert!(first["secret"].as_str().unwrap().starts_with("whsec_"));
+            assert_eq!(replay.header("idempotency-replayed"), "true");
+            assert_eq!(replay.ok(), without(first.clone(), "secret"));
+            operation = format!("{}/rotate-secret", path(&first));
+        }
+        let keys = table(backend, "idempotency_keys");
+        let like = if backend == Backend::Sqlite { "answer" } else { "answer::text" };
+        let stored = app.database.count(&format!("{keys} WHERE {like} LIKE '%whsec_%'"));
+        assert_eq!((app.database.count(&keys), stored), (2, 0));
     }
 
     async fn invalid_webhooks_are_refused_with_all_errors(backend) {
