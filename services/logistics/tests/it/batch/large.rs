@@ -98,7 +98,8 @@ testkit::on_both! {
 
     async fn loads_of_large_imports_are_announced_before_they_change(backend) {
         let receiver = WebhookReceiver::start(respond_with(200)).await;
-        let settings = Settings { webhook_allow_private: true, ..Settings::default() };
+        let settings =
+            Settings { webhook_allow_private: true, webhook_timeout_ms: 120_000, ..Settings::default() };
         let app = App::start::<Logistics>(backend, settings).await;
         let grain = User::of("grain");
         let webhook = json!({"url": receiver.url(), "events": ["load.created", "load.updated"]});
