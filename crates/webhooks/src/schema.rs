@@ -52,7 +52,7 @@ diesel::table! {
         body -> database::JsonSql,
         /// The organisation whose act caused the event; an empty text without one.
         cause_id -> Text,
-        /// The length of the body in [`webhook_messages`]; 0 once it is deleted.
+        /// The length of the body, here or in [`webhook_messages`]; 0 once it is deleted there.
         bytes -> BigInt,
     }
 }

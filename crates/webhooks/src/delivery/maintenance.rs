@@ -55,6 +55,8 @@ enum Task {
     Trim { organisation: String, excess: Held, failing: Option<FailingCause> },
     /// Deletes the bodies that no delivery needs any more, after this one.
     Prune(Id),
+    /// Measures the bodies that replicas of 1.1 stored with their deliveries, after this one.
+    Measure(Id),
 }
 
 impl Task {
@@ -80,7 +82,7 @@ struct Maintenance<'a> {
 
 impl<'a> Maintenance<'a> {
     fn new(db: &'a Database, limit: Held) -> Self {
-        let (estimates, tasks) = (HeldEstimates::default(), VecDeque::new());
+        let (estimates, tasks) = (HeldEstimates::default(), VecDeque::from([Task::Measure(Id::NIL)]));
         Self { db, limit, estimates, counted_until: Id::NIL, tasks }
     }
 
@@ -142,6 +144,13 @@ impl<'a> Maintenance<'a> {
             }
             Task::Prune(after) => {
                 self.db.write(move |c| store::prune_messages(c, after)).await?.map(Task::Prune)
+            }
+            Task::Measure(after) => {
+                let (bodies, last) = self.db.read(move |c| held::unmeasured(c, after)).await?;
+                if !bodies.is_empty() {
+                    self.db.write(move |c| held::set_sizes(c, &bodies)).await?;
+                }
+                last.map(Task::Measure)
             }
             Task::Count(organisation) => {
                 let id = organisation.clone();

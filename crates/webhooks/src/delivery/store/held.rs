@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use common::Error;
-use database::{AnyConnection, Id};
+use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use outbox::Status;
 
 use super::{BATCH_SIZE, delete_unused, fail};
+use crate::event::stored_elsewhere;
 use crate::schema::webhook_deliveries::dsl as d;
 use crate::schema::webhooks::dsl as w;
 
@@ -103,6 +104,27 @@ pub(crate) fn grown(c: &mut AnyConnection, after: Id) -> Result<BTreeMap<String,
     Ok(by_organisation)
 }
 
+/// Returns the deliveries among the next [`BATCH_SIZE`] after an event whose bodies are stored with them and not
+/// measured, and the last event that was looked at; `None` at the end.
+pub(crate) fn unmeasured(c: &mut AnyConnection, after: Id) -> Result<(Vec<HeldDelivery>, Option<Id>), Error> {
+    let next = d::webhook_deliveries.filter(d::id.gt(after)).order(d::id).limit(BATCH_SIZE);
+    let ids: Vec<Id> = next.select(d::id).load(c)?;
+    let rows = d::webhook_deliveries.filter(d::id.eq_any(&ids)).filter(d::bytes.eq(0));
+    let rows: Vec<(Id, String, Json)> = rows.select((d::id, d::webhook_id, d::body)).load(c)?;
+    let inline = rows.into_iter().filter(|(.., body)| *body != stored_elsewhere());
+    let size = |body: &Json| i64::try_from(body.0.len()).unwrap_or(i64::MAX);
+    Ok((inline.map(|(id, webhook, body)| (id, webhook, size(&body))).collect(), ids.last().copied()))
+}
+
+/// Stores the sizes of bodies that are stored with their deliveries.
+pub(crate) fn set_sizes(c: &mut AnyConnection, bodies: &[HeldDelivery]) -> Result<(), Error> {
+    for (id, webhook, bytes) in bodies {
+        let row = d::webhook_deliveries.find((webhook, id)).filter(d::bytes.eq(0));
+        diesel::update(row).set(d::bytes.eq(bytes)).execute(c)?;
+    }
+    Ok(())
+}
+
 /// Returns the ids of the webhooks of an organisation, deleted ones too.
 fn webhooks_of(c: &mut AnyConnection, organisation: &str) -> Result<Vec<String>, Error> {
     Ok(w::webhooks.filter(w::organisation_id.eq(organisation)).select(w::id).load(c)?)
@@ -130,7 +152,7 @@ pub(crate) fn count(c: &mut AnyConnection, organisation: &str) -> Result<Held, E
 }
 
 /// A delivery: its event, its webhook, and the length of the body.
-type HeldDelivery = (Id, String, i64);
+pub(crate) type HeldDelivery = (Id, String, i64);
 
 /// Deliveries of an organisation, at most [`BATCH_SIZE`], and what happens to them.
 #[derive(Clone, Debug)]
