@@ -14,7 +14,8 @@ use crate::webhook::{Webhook, store};
 
 /// Rotate the secret of a webhook
 ///
-/// The response shows the new secret; a replay for the same idempotency key does not. For 24 hours, deliveries are signed by the previous one as well.
+/// The response shows the new secret; a replay for the same idempotency key does not. For 24 hours, deliveries are
+/// signed by the previous one as well.
 #[utoipa::path(operation_id = "rotate_webhook_secret", tag = "webhooks", security(("bearer" = [])),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),
     responses((status = 200, body = Webhook), ErrorResponses))]

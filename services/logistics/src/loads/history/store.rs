@@ -207,16 +207,12 @@ fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
         if organisation_id.is_some() && recorded["carrierId"]["from"].as_str() == organisation_id.as_deref() {
             (user_id, user_name, organisation_id) = (None, None, None);
         }
-        let members = recorded.as_object_mut();
-        members.into_iter().for_each(|members| {
-            members.retain(|_, change| {
-                let change = change.as_object_mut();
-                change.is_some_and(|change| {
-                    change.retain(|side, _| !side.starts_with("from"));
-                    !change.is_empty()
-                })
+        if let Some(members) = recorded.as_object_mut() {
+            members.values_mut().filter_map(Value::as_object_mut).for_each(|change| {
+                change.retain(|side, _| !side.starts_with("from"));
             });
-        });
+            members.retain(|_, change| change.as_object().is_some_and(|change| !change.is_empty()));
+        }
         changes = Some(Json::of(&recorded)?);
     }
     let changes = changes.as_ref().map(Json::parse).transpose()?;

@@ -116,8 +116,8 @@ struct OtherLoads<'a> {
 }
 
 impl OtherLoads<'_> {
-    /// Returns true if the carrier holds the file through one of the oldest [`MAX_LOADS`] loads that have it. Reads a few
-    /// of them first, because most files are on one load, or held through each of theirs.
+    /// Returns true if the carrier holds the file through one of the oldest [`MAX_LOADS`] loads that have it. Reads a
+    /// few of them first, because most files are on one load, or held through each of theirs.
     fn have(&mut self, c: &mut AnyConnection, file: Id) -> Result<bool, Error> {
         for limit in [FIRST_LOADS, MAX_LOADS] {
             let ids = files::subjects_of(c, file, limit)?;
