@@ -8,11 +8,11 @@ const POSTGRES: EmbeddedMigrations =
     EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
-    spread: &[
+    distributed: &[
         DistributedTable { name: "idempotency_keys", column: "caller", primary_key: None, is_joined: false },
         DistributedTable { name: "file_uploaders", column: "subject_id", primary_key: None, is_joined: true },
     ],
-    copied: &[],
+    reference: &[],
 };
 
 /// The migrations of these tables.

@@ -38,8 +38,8 @@ enum Phase {
 pub(crate) struct Assignment {
     /// What executes the call.
     pub backend: BackendId,
-    /// The stall epoch in which the connection was opened.
-    pub stall_epoch: u64,
+    /// The generation to which the connection belongs.
+    pub generation: u64,
 }
 
 impl Call {

@@ -38,7 +38,7 @@ macro_rules! dispatch {
 /// Time that a statement of SQLite waits for a lock.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Size in bytes above which the write-ahead log begins anew, and to which its file is truncated then. See
+/// Size in bytes above which SQLite restarts the write-ahead log, and to which it then truncates the file. See
 /// [`log_checkpoints`](crate::log_checkpoints).
 pub(crate) const MAX_LOG_BYTES: u64 = 4 << 20;
 

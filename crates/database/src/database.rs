@@ -68,7 +68,7 @@ impl Database {
     /// task that measures the lag ends soon after the last handle of the database is dropped.
     ///
     /// # Errors
-    /// [`Error::Setup`] if one of the databases is not on PostgreSQL, or if Citus spreads the rows.
+    /// [`Error::Setup`] if one of the databases is not on PostgreSQL, or if Citus distributes the rows.
     pub fn follow_standby(&self, options: &Options, standby: StandbyOptions) -> Result<(), Error> {
         let options = standby_options(options, &standby)?;
         let followed = Arc::new(Standby::new(standby.max_lag));

@@ -9,12 +9,12 @@
 mod backend;
 mod backup;
 mod call;
+mod citus;
 mod clock;
 mod commands;
 mod connection;
 mod database;
 mod detaching;
-mod distribution;
 mod error;
 mod group_commit;
 mod log_checkpoints;
@@ -37,10 +37,10 @@ mod watchdog;
 mod writer;
 
 pub use backup::BackupProgress;
+pub use citus::{DistributedTable, Distribution};
 pub use clock::{SERVER_NOW, shared_now};
 pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use database::Database;
-pub use distribution::{DistributedTable, Distribution};
 pub use error::{DatabaseFailure, Error};
 pub use migrate::{EmbeddedMigrations, Migrations, split_statements};
 pub use options::{Options, Pooler, StandbyOptions};

@@ -1,7 +1,7 @@
 //! Checkpoints that keep SQLite's write-ahead log small.
 //!
-//! SQLite's automatic checkpoint copies the log into the database file, but the log begins anew only if a commit meets
-//! no reader that uses it. Beside constant reads it grows without limit, and every commit makes another checkpoint. So
+//! SQLite's automatic checkpoint copies the log into the database file, but SQLite restarts the log only if no reader
+//! uses it at that moment. Under constant reads it grows without limit, and every commit makes another checkpoint. So
 //! the writer's thread makes a checkpoint that waits until each reader has begun another read. Reads continue
 //! meanwhile; writes wait. The next commit truncates the log file to [`MAX_LOG_BYTES`].
 

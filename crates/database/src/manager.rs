@@ -26,9 +26,9 @@ pub(crate) struct ConnectionManager {
     pub pooler: Pooler,
     /// The files of SQLite. They are checked before the path is opened, which would create a missing file.
     pub files: Option<SqliteFiles>,
-    /// The number of times that the server stalled or became read-only. A connection of an earlier epoch may be stalled
-    /// or read-only too and is not reused.
-    pub stall_epoch: Arc<AtomicU64>,
+    /// The number of times that the server stalled or became read-only. A connection of an earlier generation may be
+    /// stalled or read-only too and is not reused.
+    pub generation: Arc<AtomicU64>,
 }
 
 /// A connection of the pool.
@@ -39,9 +39,9 @@ pub(crate) struct ManagedConnection {
     local_settings: String,
     /// The process id of the server's backend; 0 before the first use, behind a pooler, and on SQLite.
     backend_pid: i32,
-    /// The stall epoch in which the connection was opened.
-    pub stall_epoch: u64,
-    current_stall_epoch: Arc<AtomicU64>,
+    /// The generation to which the connection belongs.
+    pub generation: u64,
+    current_generation: Arc<AtomicU64>,
     /// Uses since the prepared statements were last counted or discarded.
     uses: u32,
     /// The mode of the session on PostgreSQL.
@@ -142,12 +142,12 @@ impl ManagedConnection {
 
     /// Makes the pool close the connection when it is returned.
     pub(crate) fn retire(&mut self) {
-        self.stall_epoch = u64::MAX;
+        self.generation = u64::MAX;
     }
 
     /// Returns true if the server has neither stalled nor become read-only since the connection was opened.
     pub(crate) fn is_current(&self) -> bool {
-        self.stall_epoch == self.current_stall_epoch.load(Ordering::Relaxed)
+        self.generation == self.current_generation.load(Ordering::Relaxed)
     }
 }
 
@@ -156,7 +156,7 @@ impl ManageConnection for ConnectionManager {
     type Error = Error;
 
     fn connect(&self) -> Result<ManagedConnection, Error> {
-        let stall_epoch = self.stall_epoch.load(Ordering::Relaxed);
+        let generation = self.generation.load(Ordering::Relaxed);
         self.files.as_ref().map_or(Ok(()), SqliteFiles::check)?;
         let connection = match &self.url {
             DatabaseUrl::Sqlite(path) => {
@@ -170,14 +170,14 @@ impl ManageConnection for ConnectionManager {
                 AnyConnection::Postgres(connection)
             }
         };
-        let current_stall_epoch = self.stall_epoch.clone();
+        let current_generation = self.generation.clone();
         Ok(ManagedConnection {
             connection,
             pooler: self.pooler,
             local_settings: String::new(),
             backend_pid: 0,
-            stall_epoch,
-            current_stall_epoch,
+            generation,
+            current_generation,
             uses: 0,
             // Calls that may use any mode then have plans that are made once, except with Citus.
             plan_mode: PlanMode::in_index_order(),

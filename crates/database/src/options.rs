@@ -5,7 +5,7 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::distribution::is_spread;
+use crate::citus::is_distributed;
 use crate::url::add_parameter;
 use crate::{DatabaseUrl, Error};
 
@@ -61,7 +61,7 @@ pub(crate) fn standby_options(options: &Options, standby: &StandbyOptions) -> Re
                 .into(),
         ));
     };
-    if is_spread() {
+    if is_distributed() {
         return Err(Error::Setup(
             "database.read_url (DROVER_DATABASE__READ_URL) must be empty with Citus: no standby has the rows of all \
              servers"

@@ -1,6 +1,6 @@
 //! How PostgreSQL plans prepared statements.
 
-use crate::distribution;
+use crate::citus;
 
 /// How PostgreSQL plans the prepared statements of a call. A session keeps its mode until a call needs another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ impl PlanMode {
     /// Returns the mode of statements whose rows an index has in order: [`Generic`](Self::Generic). With Citus it is
     /// [`Custom`](Self::Custom), because Citus plans no page within a larger statement for all values at once.
     pub(crate) fn in_index_order() -> Self {
-        if distribution::is_spread() { Self::Custom } else { Self::Generic }
+        if citus::is_distributed() { Self::Custom } else { Self::Generic }
     }
 
     /// Returns the statements that change the mode of a session.

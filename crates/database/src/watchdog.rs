@@ -32,8 +32,8 @@ pub(crate) struct Watchdog {
     pub url: SecretString,
     pub schema: &'static str,
     pub pooler: Pooler,
-    /// Incremented when the server stalls or becomes read-only. See [`crate::manager::ConnectionManager::stall_epoch`].
-    pub stall_epoch: Arc<AtomicU64>,
+    /// Incremented when the server stalls or becomes read-only. See [`crate::manager::ConnectionManager::generation`].
+    pub generation: Arc<AtomicU64>,
     /// Abandoned calls whose permits may be released at the same time.
     pub max_released: usize,
     pub metrics: DatabaseMetrics,
@@ -73,7 +73,7 @@ impl Watchdog {
                 tracing::warn!(%error, "abandoned a database call");
                 self.metrics.stalled.increment(1);
                 if let Some(assignment) = assignment {
-                    self.advance_stall_epoch(assignment.stall_epoch);
+                    self.advance_generation(assignment.generation);
                 }
                 return Err(error.into());
             }
@@ -86,9 +86,10 @@ impl Watchdog {
         self.metrics.abandoned.fetch_add(1, Ordering::Relaxed) < self.max_released
     }
 
-    /// Starts a new stall epoch, once for all calls of the same epoch. Older connections are not reused.
-    pub(crate) fn advance_stall_epoch(&self, seen: u64) {
-        let _ = self.stall_epoch.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
+    /// Starts a new generation of connections, once for all calls of the same generation. Older connections are not
+    /// reused.
+    pub(crate) fn advance_generation(&self, seen: u64) {
+        let _ = self.generation.compare_exchange(seen, seen + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Returns the number of consecutive probes without the call after which it is abandoned. A session is found for a
@@ -151,7 +152,7 @@ mod tests {
                 url: "postgres://127.0.0.1:9/none".into(),
                 schema: "test",
                 pooler: Pooler::None,
-                stall_epoch: Arc::default(),
+                generation: Arc::default(),
                 max_released: 1,
                 metrics: DatabaseMetrics::new(),
             };

@@ -133,7 +133,7 @@ fn causes(
         if found.len() >= share {
             break;
         }
-        let query = if c.is_spread() {
+        let query = if c.is_distributed() {
             format!(
                 "SELECT {cause} AS cause FROM {table} WHERE {column} = $1 AND {cause} {operator} $2 AND {is_free} \
                  GROUP BY {cause} ORDER BY {cause} LIMIT $5"
@@ -217,7 +217,7 @@ fn due_groups(
     let Outbox { table, group, join, owner, max_slots, .. } = outbox;
     let columns = format!("turns.key AS group_key, {owner} AS owner, {max_slots} AS max_slots");
     let is_due = is_free("$2", "$3");
-    let query = if c.is_spread() {
+    let query = if c.is_distributed() {
         // Citus has neither recursion nor correlated subqueries over several servers. Each reads its due messages.
         format!(
             "SELECT {columns} FROM (SELECT m.{group} AS key FROM {table} m WHERE {is_due} AND m.{group} {operator} $1 \

@@ -8,7 +8,7 @@ const POSTGRES: EmbeddedMigrations =
     EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
-    spread: &[
+    distributed: &[
         DistributedTable {
             name: "webhook_deliveries",
             column: "webhook_id",
@@ -23,7 +23,7 @@ const DISTRIBUTION: Distribution = Distribution {
             is_joined: false,
         },
     ],
-    copied: &["webhooks"],
+    reference: &["webhooks"],
 };
 
 /// Returns the migrations of these tables.

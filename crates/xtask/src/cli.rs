@@ -109,7 +109,7 @@ fn one_of(schemes: &'static [&'static str]) -> impl Fn(&str) -> Result<String, S
 /// Options of `servers`.
 #[derive(Debug, Args)]
 pub struct ServersArgs {
-    /// Load Citus into PostgreSQL, for tests with rows that it spreads (it has to be installed)
+    /// Load Citus into PostgreSQL, for tests with rows that it distributes (it has to be installed)
     #[arg(long)]
     pub citus: bool,
     /// Let the tests place whole schemas on the worker of Citus instead of rows

@@ -41,7 +41,7 @@ const POSTGRES: EmbeddedMigrations =
     EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
-    spread: &[
+    distributed: &[
         DistributedTable { name: "listings", column: "id", primary_key: None, is_joined: true },
         DistributedTable {
             name: "listing_events",
@@ -58,7 +58,7 @@ const DISTRIBUTION: Distribution = Distribution {
         },
         DistributedTable { name: "due_locations", column: "listing_id", primary_key: None, is_joined: true },
     ],
-    copied: &[],
+    reference: &[],
 };
 
 /// The state that all handlers share.

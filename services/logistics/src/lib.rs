@@ -34,7 +34,7 @@ const POSTGRES: EmbeddedMigrations =
     EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
-    spread: &[
+    distributed: &[
         DistributedTable { name: "loads", column: "id", primary_key: None, is_joined: true },
         DistributedTable {
             name: "load_events",
@@ -50,7 +50,7 @@ const DISTRIBUTION: Distribution = Distribution {
             is_joined: true,
         },
     ],
-    copied: &[],
+    reference: &[],
 };
 
 /// The state that handlers share.

@@ -39,8 +39,8 @@ const POSTGRES: EmbeddedMigrations =
     EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
 /// How Citus places the tables.
 const DISTRIBUTION: Distribution = Distribution {
-    spread: &[DistributedTable { name: "files", column: "id", primary_key: None, is_joined: true }],
-    copied: &[],
+    distributed: &[DistributedTable { name: "files", column: "id", primary_key: None, is_joined: true }],
+    reference: &[],
 };
 
 /// The state that all handlers share.

@@ -18,8 +18,8 @@ use diesel_migrations::MigrationHarness;
 use secrecy::ExposeSecret;
 
 use self::embedded::EmbeddedMigration;
+use crate::citus::Distribution;
 use crate::connection::{self, SqliteMode};
-use crate::distribution::Distribution;
 use crate::{DatabaseUrl, Error, Options};
 
 pub use self::embedded::EmbeddedMigrations;

@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::{__diesel_schema_migrations, KnownMigration, apply_next, apply_pending};
-use crate::distribution::{Distribution, detect_citus, distribute, prepare_distribution};
+use crate::citus::{Distribution, detect_citus, distribute, prepare_distribution};
 use crate::{Error, Options, Pooler, postgres};
 
 /// Applies pending migrations and returns their names. Creates the schema if it does not exist. With Citus, places the

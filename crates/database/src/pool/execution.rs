@@ -45,9 +45,9 @@ impl Inner {
             })?;
             call.set_awaits_connection(false);
             let prepared = checkout.prepare(self.schema, plan_mode).map_err(|e| E::from(Error::from(e)));
-            let stall_epoch = checkout.stall_epoch;
+            let generation = checkout.generation;
             let result = prepared.and_then(|backend| {
-                if call.assign(Assignment { backend, stall_epoch }) {
+                if call.assign(Assignment { backend, generation }) {
                     f(&mut checkout, call)
                 } else {
                     Err(Error::abandoned().into())
@@ -66,7 +66,7 @@ impl Inner {
             // does not always notice, so the connection is pinged.
             let is_dead =
                 is_unavailable && (checkout.connection.is_broken() || checkout.connection.ping().is_err());
-            let has_moved = is_read_only && self.leave_server(stall_epoch);
+            let has_moved = is_read_only && self.leave_server(generation);
             if !(is_dead || has_moved) || Instant::now() > deadline {
                 return result;
             }
@@ -75,9 +75,9 @@ impl Inner {
 
     /// Stops reusing connections of a server that has become read-only, if there may be another server. Returns true if
     /// the refused call, which has changed nothing, may run there.
-    fn leave_server(&self, stall_epoch: u64) -> bool {
+    fn leave_server(&self, generation: u64) -> bool {
         if let Some(watchdog) = self.watchdog.as_ref().filter(|_| self.selects_server) {
-            watchdog.advance_stall_epoch(stall_epoch);
+            watchdog.advance_generation(generation);
         }
         self.selects_server
     }

@@ -73,14 +73,14 @@ impl Pool {
             // Abandoned calls keep their connections: there is room for as many of them as may run at once.
             DatabaseUrl::Postgres(_) => (options.pool_size, options.pool_size * 2),
         };
-        let (stall_epoch, selects_server) = (Arc::new(AtomicU64::new(0)), url.selects_server());
+        let (generation, selects_server) = (Arc::new(AtomicU64::new(0)), url.selects_server());
         let watchdog = match &url {
             DatabaseUrl::Sqlite(_) => None,
             DatabaseUrl::Postgres(url) => Some(Arc::new(Watchdog {
                 url: url.clone(),
                 schema: options.schema,
                 pooler: options.pooler,
-                stall_epoch: stall_epoch.clone(),
+                generation: generation.clone(),
                 max_released: size as usize,
                 metrics: metrics.clone(),
             })),
@@ -93,7 +93,7 @@ impl Pool {
             .idle_timeout(Some(if watchdog.is_some() { MAX_IDLE_TIME } else { MAX_IDLE_READER_TIME }))
             .test_on_check_out(false)
             .error_handler(Box::new(ConnectErrorLogger(files.clone())))
-            .build(ConnectionManager { url, pooler: options.pooler, files, stall_epoch })
+            .build(ConnectionManager { url, pooler: options.pooler, files, generation })
             .map_err(|e| Error::Setup(e.to_string()))?;
         let size = size as usize;
         Ok(Self(Arc::new(Inner {

@@ -8,7 +8,7 @@ use diesel::{PgConnection, QueryResult};
 
 use super::connect;
 use crate::backend::BackendId;
-use crate::distribution::is_spread;
+use crate::citus::is_distributed;
 use crate::plan_mode::PlanMode;
 use crate::{Error, Options, Pooler};
 
@@ -30,7 +30,7 @@ fn settings(schema: &str, scope: &str) -> String {
     // - citus.max_adaptive_executor_pool_size: a server reads the parts of a table one after the other. For more
     //   connections, each search would have to open them, which costs more than the search.
     let search_path = format!("search_path TO \"{schema}\"");
-    let one_connection = is_spread().then_some("citus.max_adaptive_executor_pool_size = 1");
+    let one_connection = is_distributed().then_some("citus.max_adaptive_executor_pool_size = 1");
     let settings = [
         &*search_path,
         "TIME ZONE 'UTC'",

@@ -6,7 +6,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{Bool, Untyped};
 
 use super::sort_key::{BoundValue, Nulls, SortType, SortValue};
-use crate::distribution::is_spread;
+use crate::citus::is_distributed;
 use crate::{Id, IdSql, MultiBackend};
 
 /// The order of a search: by a sort key, then by id, both in the same direction.
@@ -169,7 +169,7 @@ impl<E: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for RowSortKey<
                 out.push_sql(", rowid AS ");
                 out.push_sql(ROW_NUMBER);
             }
-            MultiBackend::Postgres(_) if is_spread() => out.push_sql(", document"),
+            MultiBackend::Postgres(_) if is_distributed() => out.push_sql(", document"),
             MultiBackend::Postgres(_) => {}
         }
         Ok(())

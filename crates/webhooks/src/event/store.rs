@@ -29,7 +29,7 @@ pub const MAX_DELIVERIES: usize = 2_000;
 /// # Errors
 /// If the database fails.
 pub fn emit(c: &mut AnyConnection, event: Event<'_>) -> Result<usize, Error> {
-    let looks_first = c.is_spread() || matches!(c, AnyConnection::Sqlite(_));
+    let looks_first = c.is_distributed() || matches!(c, AnyConnection::Sqlite(_));
     if looks_first && !has_webhook(c, &event.subject)? {
         return Ok(0);
     }

@@ -188,7 +188,7 @@ fn all_tests(stages: &mut Stages<'_>, servers: &mut Servers) -> Result<()> {
     stages.run(&tests, run).map(drop)
 }
 
-/// Runs the suites on rows that Citus spreads, if its extension is installed: no registry has it.
+/// Runs the suites on rows that Citus distributes, if its extension is installed: no registry has it.
 fn tests_on_citus(stages: &mut Stages<'_>, servers: &Servers) -> Result<()> {
     let (name, interrupt, url) = ("tests on Citus", stages.interrupt, servers.postgres_url());
     if !has_citus(&Databases::new(&url)?, &url)? {

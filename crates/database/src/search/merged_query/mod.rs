@@ -111,7 +111,7 @@ impl<Q: QueryFragment<MultiBackend>, F: QueryFragment<MultiBackend>> MergedQuery
         table: &str,
         c: &mut AnyConnection,
     ) -> QueryResult<Vec<(Json, Position)>> {
-        if c.is_spread() {
+        if c.is_distributed() {
             // Branches have the documents. Each server sends those of its own page, unless that is too large.
             let is_small = self.limit.saturating_add(self.offset) <= MAX_SPREAD_PAGE_END;
             return self.load_columns("document, id", (!is_small).then_some(table), c);

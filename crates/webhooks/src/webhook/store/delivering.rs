@@ -85,7 +85,7 @@ pub(crate) fn count_disabled(c: &mut AnyConnection) -> Result<i64, Error> {
 pub(crate) fn list_unfinished(c: &mut AnyConnection) -> Result<Vec<(String, String)>, Error> {
     let is_old = w::status_since.lt(Timestamp::now().plus(-TOMBSTONE_AGE));
     let is_deleted = w::status.eq(WebhookStatus::DELETED);
-    if c.is_spread() {
+    if c.is_distributed() {
         // Citus knows no correlated subquery below OR. Each server joins its deliveries with its copy of the webhooks.
         let joined = d::webhook_deliveries.inner_join(w::webhooks.on(d::webhook_id.eq(w::id)));
         let has_work = joined.filter(sql::<Bool>("webhooks.status <> 'active'"));

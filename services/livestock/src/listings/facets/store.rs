@@ -64,7 +64,7 @@ macro_rules! whole_id {
     };
 }
 
-/// The position before which no event can appear any more, if Citus spreads the rows. All transactions begin on the
+/// The position before which no event can appear any more, if Citus distributes the rows. All transactions begin on the
 /// coordinator, whose ids of transactions are the positions.
 ///
 /// A transaction on several servers commits there after it has committed on the coordinator. It keeps the lock on its
@@ -91,7 +91,7 @@ pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
         }
-        AnyConnection::Postgres(_) if c.is_spread() => {
+        AnyConnection::Postgres(_) if c.is_distributed() => {
             diesel::select(ConstantSql(POSITION_IF_SPREAD)).get_result(c)?
         }
         AnyConnection::Postgres(_) => {
@@ -113,7 +113,7 @@ pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Resu
     let events: Vec<(i64, Id)> = match c {
         AnyConnection::Sqlite(_) => events.filter(e::n.ge(since)).load(c)?,
         // Greater positions come from another cluster, from which the database was moved.
-        AnyConnection::Postgres(_) if c.is_spread() => {
+        AnyConnection::Postgres(_) if c.is_distributed() => {
             // The transactions of the servers that have the events are others.
             let end: i64 = diesel::select(ConstantSql(NEXT_TRANSACTION)).get_result(c)?;
             events.filter(e::position.ge(since)).filter(e::position.lt(end)).load(c)?

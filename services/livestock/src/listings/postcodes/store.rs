@@ -54,9 +54,9 @@ pub(super) fn claim(c: &mut AnyConnection, max: i64) -> Result<Vec<DueLocation>,
     let due = d::due_locations.filter(d::due_at.le(now)).order((d::due_at, d::listing_id)).limit(max);
     let due = due.select((d::listing_id, d::attempts));
     // Citus locks no rows of several servers: of two claims at once, the second fails and runs again.
-    let is_spread = c.is_spread();
+    let is_distributed = c.is_distributed();
     let rows: Vec<(Id, i32)> = match c {
-        AnyConnection::Postgres(c) if !is_spread => due.for_update().skip_locked().load(c)?,
+        AnyConnection::Postgres(c) if !is_distributed => due.for_update().skip_locked().load(c)?,
         AnyConnection::Postgres(c) => due.load(c)?,
         AnyConnection::Sqlite(c) => due.load(c)?,
     };

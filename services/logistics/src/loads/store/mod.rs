@@ -55,7 +55,7 @@ pub(crate) fn create(
 ) -> Result<(JsonResponse, bool), Error> {
     let row = LoadRow::new(load)?.created_by(creator);
     let event = Event { name: CREATED, member: "load", subject: row.subject(&row.created_by) };
-    let may_have_deliveries = !c.is_spread() || webhooks::has_webhook(c, &event.subject)?;
+    let may_have_deliveries = !c.is_distributed() || webhooks::has_webhook(c, &event.subject)?;
     let deliveries = match c {
         AnyConnection::Sqlite(sqlite) => {
             InsertLoad(&row).execute(sqlite)?;

@@ -1,4 +1,4 @@
-//! Rows that Citus spreads: the same requests with one PostgreSQL server, and with two and four workers.
+//! Rows that Citus distributes: the same requests with one PostgreSQL server, and with two and four workers.
 //!
 //! All servers share this machine, so what counts is the work of each: its CPU time, statements and pages.
 

@@ -1,4 +1,4 @@
-//! Rows of PostgreSQL that Citus spreads over several servers.
+//! Tables of PostgreSQL that Citus distributes over several servers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,18 +10,19 @@ use diesel::sql_types::Bool;
 
 use crate::{AnyConnection, Error};
 
-/// Whether the database of this process is spread. A process opens one database, or in tests several of a kind.
-static IS_SPREAD: AtomicBool = AtomicBool::new(false);
+/// Whether the database of this process is distributed. A process opens one database, or in tests several of a kind. A
+/// static, because Diesel builds some of the queries that depend on it without a connection.
+static IS_DISTRIBUTED: AtomicBool = AtomicBool::new(false);
 
-/// Returns true if Citus spreads the rows of the PostgreSQL databases of this process.
-pub(crate) fn is_spread() -> bool {
-    IS_SPREAD.load(Ordering::Relaxed)
+/// Returns true if Citus distributes the rows of the PostgreSQL databases of this process.
+pub(crate) fn is_distributed() -> bool {
+    IS_DISTRIBUTED.load(Ordering::Relaxed)
 }
 
 impl AnyConnection {
-    /// Returns true if Citus spreads the rows. Its planner knows fewer statements than PostgreSQL's.
-    pub fn is_spread(&self) -> bool {
-        matches!(self, Self::Postgres(_)) && is_spread()
+    /// Returns true if Citus distributes the rows. Its planner knows fewer statements than PostgreSQL's.
+    pub fn is_distributed(&self) -> bool {
+        matches!(self, Self::Postgres(_)) && is_distributed()
     }
 
     /// Returns the SQL that locks the rows of a query and skips those that others have locked. It is empty on SQLite,
@@ -29,13 +30,13 @@ impl AnyConnection {
     /// change the same row, the second fails and runs again.
     pub fn skip_locked(&self) -> &'static str {
         match self {
-            Self::Postgres(_) if !self.is_spread() => " FOR UPDATE SKIP LOCKED",
+            Self::Postgres(_) if !self.is_distributed() => " FOR UPDATE SKIP LOCKED",
             _ => "",
         }
     }
 }
 
-/// A table whose rows Citus spreads by the hash of a column.
+/// A table whose rows Citus distributes by the hash of a column.
 #[derive(Clone, Copy, Debug)]
 pub struct DistributedTable {
     /// The name.
@@ -51,13 +52,13 @@ pub struct DistributedTable {
 /// How Citus places the tables of a set of migrations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Distribution {
-    /// Tables whose rows are spread.
-    pub spread: &'static [DistributedTable],
-    /// Tables that each server has a copy of.
-    pub copied: &'static [&'static str],
+    /// Distributed tables.
+    pub distributed: &'static [DistributedTable],
+    /// Reference tables, of which each server has a copy.
+    pub reference: &'static [&'static str],
 }
 
-/// Prepares the session (`scope` is `SESSION`) or the transaction (`LOCAL`) for migrations of spread tables.
+/// Prepares the session (`scope` is `SESSION`) or the transaction (`LOCAL`) for migrations of distributed tables.
 pub(crate) fn prepare_distribution(c: &mut PgConnection, scope: &str) -> Result<(), Error> {
     if detect_citus(c)? {
         // Triggers run on the servers that have the rows, and look only at rows of the same load or listing.
@@ -71,16 +72,16 @@ pub(crate) fn prepare_distribution(c: &mut PgConnection, scope: &str) -> Result<
 /// Places the tables and functions that Citus does not know yet. All rows stay: Citus moves them. Does nothing without
 /// Citus.
 pub(crate) fn distribute(c: &mut PgConnection, distributions: &[Distribution]) -> Result<(), Error> {
-    if !is_spread() {
+    if !is_distributed() {
         return Ok(());
     }
     distribute_functions(c)?;
-    for name in distributions.iter().flat_map(|distribution| distribution.copied) {
+    for name in distributions.iter().flat_map(|distribution| distribution.reference) {
         if !is_placed(c, name)? {
             c.batch_execute(&format!("SELECT create_reference_table('{name}')"))?;
         }
     }
-    let tables = || distributions.iter().flat_map(|distribution| distribution.spread);
+    let tables = || distributions.iter().flat_map(|distribution| distribution.distributed);
     let first_joined = tables().find(|table| table.is_joined).map(|table| table.name);
     for DistributedTable { name, column, primary_key, is_joined } in tables() {
         if is_placed(c, name)? {
@@ -115,10 +116,10 @@ fn is_placed(c: &mut PgConnection, table: &str) -> Result<bool, Error> {
     Ok(diesel::select(sql::<Bool>(&known)).get_result(c)?)
 }
 
-/// Finds out whether the database has Citus, for [`AnyConnection::is_spread`].
+/// Finds out whether the database has Citus, for [`AnyConnection::is_distributed`].
 pub(crate) fn detect_citus(c: &mut PgConnection) -> Result<bool, Error> {
     let has_citus = sql::<Bool>("EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')");
     let has_citus = diesel::select(has_citus).get_result(c)?;
-    IS_SPREAD.store(has_citus, Ordering::Relaxed);
+    IS_DISTRIBUTED.store(has_citus, Ordering::Relaxed);
     Ok(has_citus)
 }
