@@ -155,13 +155,13 @@ diesel::table! {
         notify -> Bool,
         // Grows by one with each change of `parameters` or `notify`.
         version -> BigInt,
-        // Grows by one with each change that responses show.
+        // Grows by one with each change that responses show, except for the matches of `saved_search_counts`.
         revision -> BigInt,
         // Events of listings with smaller positions are not matched. See `saved_searches::store::next_position`.
         matches_from -> BigInt,
-        // The number of listings that matched.
+        // The number of listings that matched, without those of `saved_search_counts`.
         matched -> BigInt,
-        // The value of `matched` when the listings were read last.
+        // The number of listings that had matched, with both, when the listings were read last.
         seen -> BigInt,
         created_at -> database::TimestampSql,
         // The bytes that the search takes in memory with `notify`. The database computes them from `parameters`.
@@ -182,6 +182,25 @@ diesel::table! {
 }
 
 diesel::table! {
+    // The listings that matched each search, in addition to `saved_searches.matched`.
+    saved_search_counts (search_id) {
+        search_id -> database::IdSql,
+        matched -> BigInt,
+    }
+}
+
+diesel::table! {
+    // The searches that each active listing matched.
+    matched_listings (listing_id) {
+        listing_id -> database::IdSql,
+        // The ids of the searches, 16 bytes each, in ascending order.
+        searches -> Binary,
+    }
+}
+
+diesel::table! {
+    // Matches that releases before 1.2 stored. This release reads and deletes them, until a release after 1.2 drops the
+    // table.
     saved_search_matches (search_id, listing_id) {
         search_id -> database::IdSql,
         listing_id -> database::IdSql,

@@ -4,7 +4,10 @@ use common::wire::Warning;
 use common::{Caller, Error, SortDefinition, Sorting};
 use database::search::{Nulls, SortType};
 use database::{Id, Json, Timestamp};
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -68,10 +71,18 @@ pub(super) struct SavedSearchRow {
     pub(super) parameters: Json,
     pub(super) notify: bool,
     pub(super) version: i64,
+    #[diesel(select_expression = with_count("revision"), select_expression_type = SqlLiteral<BigInt>)]
     pub(super) revision: i64,
+    #[diesel(select_expression = with_count("matched"), select_expression_type = SqlLiteral<BigInt>)]
     pub(super) matched: i64,
     pub(super) seen: i64,
     pub(super) created_at: Timestamp,
+}
+
+/// Returns the sum of a column and the matches of `saved_search_counts`. Releases before 1.2 count in the columns.
+fn with_count(column: &str) -> SqlLiteral<BigInt> {
+    let count = "SELECT matched FROM saved_search_counts WHERE search_id = saved_searches.id";
+    sql(&format!("saved_searches.{column} + COALESCE(({count}), 0)"))
 }
 
 impl SavedSearchRow {

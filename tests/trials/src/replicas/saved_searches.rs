@@ -50,7 +50,7 @@ pub fn run(deployment: &mut Deployment<'_>) -> Result<()> {
         Ok(deployment.query("livestock", remaining)?.trim() == "0" && receiver.deliveries().len() >= total)
     })?;
     let read = deployment.replicas("livestock")[0].get(&saved, &token)?;
-    let matches = deployment.query("livestock", "SELECT count(*) FROM saved_search_matches")?;
+    let matches = deployment.query("livestock", "SELECT sum(length(searches)) / 16 FROM matched_listings")?;
     let deliveries = receiver.deliveries().len();
     trial.expect(
         read.json["newMatches"] == total && matches.trim() == total.to_string() && deliveries == total,

@@ -209,7 +209,7 @@ pub(crate) fn update(
         s::parameters.eq(Json::of(&after.parameters)?),
         s::notify.eq(after.notify),
         s::version.eq(version + i64::from(is_matched_anew)),
-        s::revision.eq(revision + 1),
+        s::revision.eq(s::revision + 1),
         matches_from,
     );
     let size = || s::saved_searches.find(id).select(s::index_bytes);
@@ -240,7 +240,8 @@ pub(crate) fn delete(
     Ok(())
 }
 
-/// Removes a saved search with its matches. Returns the number of matches.
+/// Removes a saved search with the matches of releases before 1.2. Returns their number. The count of its matches is
+/// deleted with this change, since a transaction that stores matches may still write it.
 fn remove(c: &mut AnyConnection, id: Id) -> Result<usize, Error> {
     diesel::delete(s::saved_searches.find(id)).execute(c)?;
     let matches = diesel::delete(m::saved_search_matches.filter(m::search_id.eq(id))).execute(c)?;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, User, WebhookReceiver, wait_until};
 use wiremock::ResponseTemplate;
 
-use super::{count, id_literal, new_matches, save, wait_until_matched};
+use super::{count, id_literal, new_matches, save, stored_matches, wait_until_matched};
 use crate::lifecycle::{draft, read, to};
 use crate::sample::{create, full, ids, plain, start};
 
@@ -79,7 +79,7 @@ testkit::on_both! {
         }
         wait_until_matched(&app, backend).await;
         let stored = |table: &str| count(&app, backend, table, "1 = 1");
-        assert_eq!((stored("saved_search_matches"), stored("webhook_deliveries"), stored("webhook_messages")), (250, 100, 5));
+        assert_eq!((stored_matches(&app, backend), stored("webhook_deliveries"), stored("webhook_messages")), (250, 100, 5));
         assert_eq!(stored("webhook_message_users"), 5, "a user of all searches");
     }
 
@@ -105,7 +105,7 @@ testkit::on_both! {
         wait_until_matched(&app, backend).await;
         assert_eq!(new_matches(&app, &farm, &path).await, json!(1));
         // What matched a closed listing is forgotten.
-        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 2);
+        assert_eq!(stored_matches(&app, backend), 2);
     }
 
     async fn an_edit_matches_for_the_first_time_only(backend) {
@@ -126,6 +126,57 @@ testkit::on_both! {
             wait_until_matched(&app, backend).await;
             assert_eq!(new_matches(&app, &ann, &path).await, json!(expected), "{parameters}");
         }
+    }
+
+    /// While a replica of 1.1 is replaced by one of 1.2.
+    async fn matches_of_the_previous_release_count_and_are_not_stored_again(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let first = create(&app, &farm, &full()).await;
+        wait_until_matched(&app, backend).await;
+        let path = save(&app, &farm, json!({}), true).await;
+        let search = id_literal(backend, path.rsplit('/').next().unwrap());
+        let schema = if backend == Backend::Postgres { "livestock." } else { "" };
+        let match_as_before = |listing: &str| {
+            app.database.execute(&format!(
+                "INSERT INTO {schema}saved_search_matches (search_id, listing_id, number) VALUES ({search}, {}, 1)",
+                id_literal(backend, listing)
+            ));
+            app.database.execute(&format!(
+                "UPDATE {schema}saved_searches SET matched = matched + 1, revision = revision + 1 WHERE id = {search}"
+            ));
+        };
+        let state = async || {
+            let reply = app.get(&path).by(&farm).send().await;
+            (reply.header("etag").to_owned(), reply.json()["newMatches"].take())
+        };
+        match_as_before(&first);
+        assert_eq!(state().await, ("\"2\"".to_owned(), json!(1)));
+        record_edit(&app, backend, &first);
+        wait_until_matched(&app, backend).await;
+        assert_eq!(state().await, ("\"2\"".to_owned(), json!(1)), "it has matched before");
+        create(&app, &farm, &full()).await;
+        wait_until_matched(&app, backend).await;
+        assert_eq!(state().await, ("\"3\"".to_owned(), json!(2)));
+        let draft = draft(&app, &farm).await;
+        match_as_before(&draft);
+        assert_eq!(state().await, ("\"4\"".to_owned(), json!(3)));
+        let listed = app.get("/v1/saved-searches").by(&farm).send().await.ok();
+        assert_eq!(listed[0]["newMatches"], 3);
+        app.get(&format!("{path}/listings")).by(&farm).send().await.ok();
+        assert_eq!(state().await, ("\"5\"".to_owned(), json!(0)));
+        let patch = async |if_match: &str| {
+            app.call("PATCH", &path).by(&farm).header("if-match", if_match).json(&json!({"name": "other"})).send().await
+        };
+        assert_eq!(patch("\"4\"").await.json()["body"]["revision"], 5);
+        let patched = patch("\"5\"").await;
+        assert_eq!((patched.header("etag"), patched.status), ("\"6\"", 200));
+        assert_eq!(state().await, ("\"6\"".to_owned(), json!(0)));
+        // What the listing matched is forgotten when it is closed, and the rest with the search.
+        to(&app, &farm, &first, "sold").send().await.ok();
+        wait_until_matched(&app, backend).await;
+        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 1);
+        app.call("DELETE", &path).by(&farm).send().await.ok();
+        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 0);
     }
 
     async fn changed_searches_match_as_they_are(backend) {
@@ -153,7 +204,7 @@ testkit::on_both! {
         app.call("DELETE", &other).by(&ann).send().await.ok();
         create(&app, &farm, &full()).await;
         wait_until_matched(&app, backend).await;
-        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 2);
+        assert_eq!(stored_matches(&app, backend), 2);
     }
 
     async fn wishlists_are_those_at_the_time_of_the_match(backend) {
@@ -184,9 +235,9 @@ testkit::on_both! {
         for _ in 0..2 {
             create(&app, &farm, &full()).await;
         }
-        wait_until(async || count(&app, backend, "saved_searches", "matched = 2") == 450).await;
+        wait_until(async || count(&app, backend, "saved_search_counts", "matched = 2") == 450).await;
         wait_until_matched(&app, backend).await;
-        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 900);
+        assert_eq!(stored_matches(&app, backend), 900);
         assert_eq!(new_matches(&app, &saved[449].0, &saved[449].1).await, json!(2));
     }
 }

@@ -30,6 +30,12 @@ fn count(app: &App, backend: Backend, table: &str, condition: &str) -> i64 {
     app.database.count(&format!("{schema}{table} WHERE {}", condition.replace("SCHEMA.", schema)))
 }
 
+/// Returns the number of stored matches.
+fn stored_matches(app: &App, backend: Backend) -> i64 {
+    let numbers = backend.numbers(1_000);
+    count(app, backend, &format!("matched_listings JOIN {numbers} ON n <= length(searches) / 16"), "1 = 1")
+}
+
 /// Waits until all events of listings are matched.
 async fn wait_until_matched(app: &App, backend: Backend) {
     let order = match backend {

@@ -4,7 +4,7 @@ use livestock::{Livestock, Settings};
 use serde_json::json;
 use testkit::{App, Backend, User};
 
-use super::{count, new_matches, save, wait_until_matched};
+use super::{count, new_matches, save, stored_matches, wait_until_matched};
 use crate::sample::{create, full, start};
 
 #[test]
@@ -32,7 +32,7 @@ fn a_replica_goes_on_where_another_one_stopped() {
         wait_until_matched(&second, Backend::Postgres).await;
         assert_eq!(new_matches(&second, &ann, &path).await, json!(60));
         assert_eq!(new_matches(&second, &ann, &late).await, json!(40));
-        assert_eq!(count(&second, Backend::Postgres, "saved_search_matches", "1 = 1"), 100);
+        assert_eq!(stored_matches(&second, Backend::Postgres), 100);
     });
 }
 
@@ -62,6 +62,6 @@ fn matching_goes_on_after_a_move_to_another_server() {
         .await;
         create(&app, &farm, &full()).await;
         testkit::wait_until(async || new_matches(&app, &ann, &path).await == json!(2)).await;
-        assert_eq!(count(&app, Backend::Postgres, "saved_search_matches", "1 = 1"), 2);
+        assert_eq!(stored_matches(&app, Backend::Postgres), 2);
     });
 }

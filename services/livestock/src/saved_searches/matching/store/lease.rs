@@ -37,8 +37,12 @@ pub(in crate::saved_searches::matching) fn release_lease(
     Ok(())
 }
 
-/// Returns true if a replica was the last one to get the lease.
+/// Returns true if a replica was the last one to get the lease. No other one gets it until this transaction has ended.
 pub(super) fn has_lease(c: &mut AnyConnection, replica: Id) -> Result<bool, Error> {
-    let holder: Option<Id> = r::saved_search_cursor.find(1).select(r::replica).first(c)?;
+    let holder = r::saved_search_cursor.find(1).select(r::replica);
+    let holder: Option<Id> = match c {
+        AnyConnection::Sqlite(c) => holder.first(c)?,
+        AnyConnection::Postgres(c) => holder.for_no_key_update().first(c)?,
+    };
     Ok(holder == Some(replica))
 }

@@ -1,25 +1,24 @@
 //! Stores matches.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use common::Error;
 use database::{AnyConnection, Id, IdSql, Json};
+use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Text};
+use diesel::sql_types::{Array, BigInt, Bool, Text};
 use serde::Serialize;
+use uuid::Uuid;
 use webhooks::{Emitted, MAX_DELIVERIES, Subject};
 
 use super::lease::has_lease;
 use crate::saved_searches::matching::model::{EventCursor, ListingMatches, Recorded};
+use crate::schema::matched_listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
 use crate::schema::saved_search_matches::dsl as m;
 use crate::schema::saved_searches::{self, dsl as s};
 use crate::webhook_events::MATCHED;
 
-/// The listings that a search remembers. Above it, the first ones are forgotten: an edit may match them again.
-const MAX_REMEMBERED: i64 = 10_000;
-/// Matches of a search between two times that its first ones are forgotten.
-const FORGET_INTERVAL: i64 = 1_000;
 /// Matches that one transaction deletes.
 const FORGET_BATCH_SIZE: i64 = 1_000;
 
@@ -32,12 +31,12 @@ struct MatchingSearch {
     organisation_id: String,
     name: String,
     version: i64,
-    matched: i64,
 }
 
-/// What was stored for a listing.
-struct StoredMatches {
-    matches: usize,
+/// What was reported for a listing.
+struct Reported {
+    /// The searches whose matches are new.
+    searches: Vec<Id>,
     deliveries: usize,
     /// False if more of its matches are new, whose deliveries are too many for this transaction.
     is_complete: bool,
@@ -55,11 +54,7 @@ pub(in crate::saved_searches::matching) fn record(
     if !has_lease(c, replica)? {
         return Ok(Recorded::LeaseLost);
     }
-    let ids: HashSet<Id> =
-        listings.iter().flat_map(|listing| &listing.searches).map(|found| found.id).collect();
-    let rows = s::saved_searches.filter(s::id.eq_any(&ids)).filter(s::notify);
-    let rows: Vec<MatchingSearch> = rows.select(MatchingSearch::as_select()).load(c)?;
-    let mut searches: HashMap<Id, MatchingSearch> = rows.into_iter().map(|row| (row.id, row)).collect();
+    let searches = matching_searches(c, listings)?;
     let found = listings.iter().flat_map(|listing| &listing.searches);
     let changed =
         found.filter(|found| searches.get(&found.id).is_some_and(|row| row.version != found.version));
@@ -67,79 +62,131 @@ pub(in crate::saved_searches::matching) fn record(
     if !changed.is_empty() {
         return Ok(Recorded::Changed(changed.into_iter().collect()));
     }
+    let mut matched = matched_before(c, listings)?;
+    let mut counts: BTreeMap<Id, i64> = BTreeMap::new();
     let (mut matches, mut deliveries, mut is_complete) = (0, 0, true);
     for listing in listings {
         is_complete = is_complete && deliveries < MAX_DELIVERIES;
         if !is_complete {
             break;
         }
-        let stored = record_listing(c, listing, &mut searches)?;
-        matches += stored.matches;
-        deliveries += stored.deliveries;
-        is_complete = stored.is_complete;
+        let matched = matched.entry(listing.listing_id).or_default();
+        let reported = report_new(c, listing, &searches, matched)?;
+        for id in &reported.searches {
+            *counts.entry(*id).or_default() += 1;
+        }
+        if !reported.searches.is_empty() {
+            matched.extend(&reported.searches);
+            remember(c, listing.listing_id, matched)?;
+        }
+        matches += reported.searches.len();
+        deliveries += reported.deliveries;
+        is_complete = reported.is_complete;
     }
+    count(c, &counts)?;
     if let (true, Some(cursor)) = (is_complete, cursor) {
         diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
     }
     Ok(Recorded::Stored { matches, is_complete })
 }
 
-/// Stores new matches of a listing: those of the first organisations, if all have too many deliveries.
-fn record_listing(
+/// Returns those of the searches that notify somebody.
+fn matching_searches(
+    c: &mut AnyConnection,
+    listings: &[ListingMatches],
+) -> Result<HashMap<Id, MatchingSearch>, Error> {
+    let ids: BTreeSet<Id> =
+        listings.iter().flat_map(|listing| &listing.searches).map(|found| found.id).collect();
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = s::saved_searches.filter(s::notify);
+    // One value for all ids: the statements stay prepared.
+    let rows: Vec<MatchingSearch> = match c {
+        AnyConnection::Postgres(c) => {
+            rows.filter(s::id.eq_any(&ids)).select(MatchingSearch::as_select()).load(c)?
+        }
+        AnyConnection::Sqlite(c) => {
+            let ids: Vec<_> = ids.iter().map(|id| id.0.simple()).collect();
+            let among = sql::<Bool>("saved_searches.id IN (SELECT unhex(value) FROM json_each(");
+            let among = among.bind::<Text, _>(Json::of(&ids)?.0).sql("))");
+            rows.filter(among).select(MatchingSearch::as_select()).load(c)?
+        }
+    };
+    Ok(rows.into_iter().map(|row| (row.id, row)).collect())
+}
+
+/// Returns the searches that listings have matched. Those of an earlier release are in `saved_search_matches`.
+fn matched_before(
+    c: &mut AnyConnection,
+    listings: &[ListingMatches],
+) -> Result<HashMap<Id, BTreeSet<Id>>, Error> {
+    let ids: Vec<Id> = listings.iter().map(|listing| listing.listing_id).collect();
+    let rows = l::matched_listings.filter(l::listing_id.eq_any(&ids));
+    let rows: Vec<(Id, Vec<u8>)> = rows.select((l::listing_id, l::searches)).load(c)?;
+    let searches = |bytes: &[u8]| bytes.as_chunks().0.iter().map(|id| Id(Uuid::from_bytes(*id))).collect();
+    let mut matched: HashMap<Id, BTreeSet<Id>> =
+        rows.iter().map(|(listing, bytes)| (*listing, searches(bytes))).collect();
+    let rows = m::saved_search_matches.filter(m::listing_id.eq_any(&ids));
+    for (listing, search) in rows.select((m::listing_id, m::search_id)).load(c)? {
+        matched.entry(listing).or_default().insert(search);
+    }
+    Ok(matched)
+}
+
+/// Reports new matches of a listing: those of the first organisations, if all have too many deliveries.
+fn report_new(
     c: &mut AnyConnection,
     listing: &ListingMatches,
-    searches: &mut HashMap<Id, MatchingSearch>,
-) -> Result<StoredMatches, Error> {
-    let ids: Vec<Id> = listing.searches.iter().map(|found| found.id).collect();
-    let stored = m::saved_search_matches.filter(m::listing_id.eq(listing.listing_id));
-    let stored: HashSet<Id> =
-        stored.filter(m::search_id.eq_any(&ids)).select(m::search_id).load(c)?.into_iter().collect();
+    searches: &HashMap<Id, MatchingSearch>,
+    matched: &BTreeSet<Id>,
+) -> Result<Reported, Error> {
     // An event for each organisation that the users acted for.
     let mut new: BTreeMap<&str, Vec<&MatchingSearch>> = BTreeMap::new();
-    for search in ids.iter().filter(|id| !stored.contains(id)).filter_map(|id| searches.get(id)) {
+    let found = listing.searches.iter().filter(|found| !matched.contains(&found.id));
+    for search in found.filter_map(|found| searches.get(&found.id)) {
         new.entry(&search.organisation_id).or_default().push(search);
     }
     let Emitted { subjects, deliveries } = report(c, listing, &new)?;
     let is_complete = subjects == new.len();
-    let new: Vec<Id> = new.into_values().take(subjects).flatten().map(|search| search.id).collect();
-    if !new.is_empty() {
-        store(c, listing.listing_id, &new)?;
-    }
-    for id in &new {
-        let Some(search) = searches.get_mut(id) else { continue };
-        search.matched += 1;
-        if search.matched % FORGET_INTERVAL == 0 {
-            let first = m::saved_search_matches.filter(m::search_id.eq(search.id));
-            diesel::delete(first.filter(m::number.le(search.matched - MAX_REMEMBERED))).execute(c)?;
-        }
-    }
-    Ok(StoredMatches { matches: new.len(), deliveries, is_complete })
+    let searches = new.into_values().take(subjects).flatten().map(|search| search.id).collect();
+    Ok(Reported { searches, deliveries, is_complete })
 }
 
-/// Stores that searches match a listing.
-fn store(c: &mut AnyConnection, listing_id: Id, searches: &[Id]) -> Result<(), Error> {
+/// Stores which searches a listing has matched.
+fn remember(c: &mut AnyConnection, listing: Id, searches: &BTreeSet<Id>) -> Result<(), Error> {
+    let searches: Vec<u8> = searches.iter().flat_map(|id| *id.0.as_bytes()).collect();
+    database::dispatch!(c, c => diesel::insert_into(l::matched_listings)
+        .values((l::listing_id.eq(listing), l::searches.eq(&searches)))
+        .on_conflict(l::listing_id)
+        .do_update()
+        .set(l::searches.eq(&searches))
+        .execute(c))?;
+    Ok(())
+}
+
+/// Adds to the matches of searches. One statement for all, which changes few pages.
+fn count(c: &mut AnyConnection, counts: &BTreeMap<Id, i64>) -> Result<(), Error> {
+    if counts.is_empty() {
+        return Ok(());
+    }
+    let upsert = |rows: &str| {
+        diesel::sql_query(format!(
+            "INSERT INTO saved_search_counts (search_id, matched) SELECT {rows} WHERE true ON CONFLICT (search_id) \
+             DO UPDATE SET matched = saved_search_counts.matched + excluded.matched"
+        ))
+    };
     match c {
         AnyConnection::Postgres(c) => {
-            let insert = "INSERT INTO saved_search_matches (search_id, listing_id, number) \
-                          SELECT id, $1, matched + 1 FROM saved_searches WHERE id = ANY($2)";
-            let update = "UPDATE saved_searches SET matched = matched + 1, revision = revision + 1 \
-                          WHERE id = ANY($1)";
-            diesel::sql_query(insert)
-                .bind::<IdSql, _>(listing_id)
-                .bind::<Array<IdSql>, _>(searches)
-                .execute(c)?;
-            diesel::sql_query(update).bind::<Array<IdSql>, _>(searches).execute(c)?;
+            let (ids, counts): (Vec<Id>, Vec<i64>) = counts.iter().unzip();
+            let upsert = upsert("* FROM unnest($1, $2)");
+            upsert.bind::<Array<IdSql>, _>(ids).bind::<Array<BigInt>, _>(counts).execute(c)?;
         }
         AnyConnection::Sqlite(c) => {
-            let insert = "INSERT INTO saved_search_matches (search_id, listing_id, number) \
-                          SELECT id, $1, matched + 1 FROM saved_searches \
-                          WHERE id IN (SELECT unhex(value) FROM json_each($2))";
-            let update = "UPDATE saved_searches SET matched = matched + 1, revision = revision + 1 \
-                          WHERE id IN (SELECT unhex(value) FROM json_each($1))";
-            let ids: Vec<String> = searches.iter().map(|id| id.to_string().replace('-', "")).collect();
-            let ids = Json::of(&ids)?.0;
-            diesel::sql_query(insert).bind::<IdSql, _>(listing_id).bind::<Text, _>(&ids).execute(c)?;
-            diesel::sql_query(update).bind::<Text, _>(&ids).execute(c)?;
+            let counts: BTreeMap<_, _> = counts.iter().map(|(id, count)| (id.0.simple(), count)).collect();
+            upsert("unhex(key), value FROM json_each($1)")
+                .bind::<Text, _>(Json::of(&counts)?.0)
+                .execute(c)?;
         }
     }
     Ok(())
@@ -187,11 +234,13 @@ fn details(searches: &[&MatchingSearch]) -> Result<String, Error> {
     Ok(format!("{first},\"matches\":{},", Json::of(&matches)?.0))
 }
 
-/// Deletes up to 1,000 matches of closed listings, which never match again. Returns true if there may be more.
+/// Forgets which searches closed listings have matched, because they never match again. Deletes up to 1,000 matches of
+/// an earlier release. Returns true if there may be more.
 pub(in crate::saved_searches::matching) fn forget_matches(
     c: &mut AnyConnection,
     listings: &[Id],
 ) -> Result<bool, Error> {
+    diesel::delete(l::matched_listings.filter(l::listing_id.eq_any(listings))).execute(c)?;
     let rows = m::saved_search_matches.filter(m::listing_id.eq_any(listings)).limit(FORGET_BATCH_SIZE);
     let rows: Vec<(Id, Id)> = rows.select((m::search_id, m::listing_id)).load(c)?;
     let mut by_listing: HashMap<Id, Vec<Id>> = HashMap::new();

@@ -1,5 +1,6 @@
 //! The searches that are matched, and their changes.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use common::Error;
@@ -10,6 +11,7 @@ use diesel::prelude::*;
 use crate::listings::current_position;
 use crate::saved_searches::matching::model::{SearchChanges, SearchToMatch};
 use crate::schema::saved_search_changes::dsl as h;
+use crate::schema::saved_search_counts::dsl as k;
 use crate::schema::saved_searches::dsl as s;
 
 /// Searches that one query returns.
@@ -71,20 +73,26 @@ pub(in crate::saved_searches::matching) fn list_by_ids(
     Ok(query.select(SearchToMatch::as_select()).load(c)?)
 }
 
-/// Deletes up to 1,000 changes before a position that are older than an hour. Returns true if there may be more.
+/// Deletes up to 1,000 changes before a position that are older than an hour, and the counts of the searches that they
+/// deleted. Returns true if there may be more.
 pub(in crate::saved_searches::matching) fn prune_changes(
     c: &mut AnyConnection,
     before: i64,
 ) -> Result<bool, Error> {
     let now = shared_now(c)?;
     let oldest = h::saved_search_changes.order(h::n).limit(PRUNE_BATCH_SIZE);
-    let oldest = oldest.select((h::n, h::changed_at)).into_boxed();
-    let oldest: Vec<(i64, Timestamp)> = match c {
+    let oldest = oldest.select((h::n, h::search_id, h::changed_at)).into_boxed();
+    let oldest: Vec<(i64, Id, Timestamp)> = match c {
         AnyConnection::Sqlite(_) => oldest.filter(h::n.lt(before)).load(c)?,
         AnyConnection::Postgres(_) => oldest.filter(h::position.lt(before)).load(c)?,
     };
-    let is_old = |(_, at): &(i64, Timestamp)| at.until(now) > RETENTION;
-    let old: Vec<i64> = oldest.into_iter().filter(is_old).map(|(n, _)| n).collect();
+    let is_old = |(_, _, at): &(i64, Id, Timestamp)| at.until(now) > RETENTION;
+    let (old, searches): (Vec<i64>, HashSet<Id>) =
+        oldest.into_iter().filter(is_old).map(|(n, search, _)| (n, search)).unzip();
+    let stored = s::saved_searches.filter(s::id.eq_any(&searches)).select(s::id);
+    let stored: HashSet<Id> = stored.load(c)?.into_iter().collect();
+    diesel::delete(k::saved_search_counts.filter(k::search_id.eq_any(searches.difference(&stored))))
+        .execute(c)?;
     diesel::delete(h::saved_search_changes.filter(h::n.eq_any(&old))).execute(c)?;
     Ok(i64::try_from(old.len()).is_ok_and(|count| count == PRUNE_BATCH_SIZE))
 }

@@ -27,8 +27,9 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const LEASE_RENEWAL: Duration = Duration::from_secs(5);
 /// Interval in which old changes of searches are deleted.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
-/// The matches that one transaction stores, and then the rest of those of the same listing.
-const MAX_RECORDED: usize = 500;
+/// The matches that one transaction stores, and then the rest of those of the same listing. Other writes of SQLite wait
+/// for them, about 10 ms. More matches in a transaction cost less each: they change the same pages.
+const MAX_RECORDED: usize = 2_000;
 
 /// Matches listings with saved searches while this replica has the lease.
 pub(crate) struct Matcher {

@@ -68,9 +68,10 @@ impl Fixture {
         id
     }
 
+    /// Returns 1 if a search has matched the listing once, else 0.
     fn matches(&self, search: Id) -> i64 {
         let search = literal(self.backend, &search.to_string());
-        self.count(&format!("SCHEMA.saved_search_matches WHERE search_id = {search}"))
+        self.count(&format!("SCHEMA.saved_search_counts WHERE search_id = {search} AND matched = 1"))
     }
 
     /// Changes a search without a row of its changes.
@@ -201,6 +202,35 @@ testkit::on_both! {
         let times = fixture.count("(SELECT DISTINCT pending_since FROM SCHEMA.webhook_deliveries) AS times");
         assert_eq!(times, 2);
     }
+
+    async fn the_count_of_a_deleted_search_is_deleted_with_its_change(backend) {
+        let mut fixture = Fixture::start(backend).await;
+        let (kept, deleted) = (fixture.save(json!({})).await, fixture.save(json!({})).await);
+        fixture.record_edit();
+        fixture.match_all().await;
+        assert_eq!([kept, deleted].map(|search| fixture.matches(search)), [1, 1]);
+        let search = literal(backend, &deleted.to_string());
+        fixture.execute(&format!("DELETE FROM SCHEMA.saved_searches WHERE id = {search}"));
+        fixture.age_changes();
+        fixture.prune_all().await;
+        assert_eq!([kept, deleted].map(|search| fixture.matches(search)), [1, 0]);
+    }
+}
+
+/// Otherwise both would store the same matches.
+#[test]
+fn a_replica_gets_no_lease_while_another_one_stores_matches() {
+    testkit::block_on(async {
+        let fixture = Fixture::start(Backend::Postgres).await;
+        let replica = fixture.matcher.replica;
+        let free = "(SELECT 1 FROM livestock.saved_search_cursor FOR UPDATE SKIP LOCKED) AS free";
+        assert_eq!(fixture.count(free), 1);
+        let (database, db) = (fixture.database, fixture.db);
+        let record =
+            move |c: &mut _| Ok::<_, Error>((store::record(c, replica, &[], None)?, database.count(free)));
+        let recorded = Recorded::Stored { matches: 0, is_complete: true };
+        assert_eq!(db.write(record).await.unwrap(), (recorded, 0));
+    });
 }
 
 /// Changes on the new server have smaller positions than those that the index has.
