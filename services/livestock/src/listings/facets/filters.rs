@@ -84,7 +84,6 @@ impl SearchFilters {
             audience,
             words,
             // How the database finds the words.
-            fulltext: _,
             candidates: _,
             now: _,
             wishlisted: _,

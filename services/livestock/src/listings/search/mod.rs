@@ -1,9 +1,8 @@
-//! The search for listings.
+//! The search for listings: [`parameters`] become a [`ListingSearch`], [`plan`] decides how it is read, and [`store`]
+//! makes SQL of both.
 
-mod branch;
-mod page;
 mod parameters;
-mod rings;
+mod plan;
 mod sorts;
 pub(crate) mod store;
 
@@ -17,9 +16,9 @@ use super::geo::{BoundingArea, MAX_ROUNDING_KM, Point};
 use super::model::{Kind, Status};
 use super::search_fields::{DAYS_PER_MONTH, day};
 
-pub(crate) use page::find_page;
 pub(crate) use parameters::{ListingSearchParams, sort_by};
 pub(crate) use sorts::ListingSortKey;
+pub(crate) use store::find_page;
 
 /// The value of `f:status`.
 #[derive(
@@ -88,8 +87,6 @@ pub(crate) struct ListingSearch {
     pub(crate) audience: Audience,
     /// Words that a listing must all contain.
     pub(crate) words: Vec<String>,
-    /// The full-text query that the search begins with, once the store has chosen it.
-    pub(super) fulltext: Option<String>,
     /// If present, no other listings have all words.
     pub(crate) candidates: Option<Vec<Id>>,
     /// The time that dogs' ages are computed for.
@@ -156,36 +153,10 @@ impl ListingSearch {
         !self.words.is_empty() && self.words.iter().all(|word| word.chars().count() < 3)
     }
 
-    /// Returns true for the most frequent kinds of searches. They make a few hundred different statements (a few dozen
-    /// without cursors), so connections can keep them prepared.
-    pub(crate) fn has_frequent_statement(&self) -> bool {
-        self.sorting.by.key.is_common()
-            && !matches!(self.status, Some(StatusFilter::Draft | StatusFilter::Cancelled))
-            && !matches!(self.commodity_type, Some(CommodityType::Type(_)))
-            && self.breeds.len() <= 1
-            && self.breed_societies.is_empty()
-            && self.sex.is_none()
-            && self.additional_info.is_none()
-            && self.min_age.or(self.max_age).is_none()
-            && self.organisation_id.is_none()
-            && !self.wishlisted
-            && self.words.is_empty()
-            && self
-                .bounding_area()
-                .is_none_or(|area| area.longitudes.len() == 1 && area.few_bands().is_some())
-    }
-
-    /// Returns true if the statement of a page needs no plan for its values: an index has the listings of each branch
-    /// in the order of the search, and all columns of the other filters. A category by price has no such index.
-    pub(crate) fn has_one_plan(&self) -> bool {
-        self.has_frequent_statement()
-            && self.near.is_none()
-            && !self.count
-            && match self.sorting.by.key {
-                ListingSortKey::PUBLISHED => true,
-                ListingSortKey::Column("price") => !self.breeds.is_empty() || self.commodity_type.is_none(),
-                _ => false,
-            }
+    /// Returns this search within a distance.
+    pub(crate) fn within(&self, km: f64) -> Self {
+        let near = self.near.map(|near| Near { within_km: Some(km), ..near });
+        Self { near, ..self.clone() }
     }
 
     /// Returns the largest distance of a match, in kilometres.
@@ -229,44 +200,4 @@ pub(crate) fn born_until(age: Amount, now: Timestamp) -> i64 {
 /// Returns the latest [`day`] of birth of dogs that are older than this age in months: younger dogs are born after it.
 pub(crate) fn born_after(age: Amount, now: Timestamp) -> i64 {
     day(now) - DAYS_PER_MONTH * (age.scaled() / SCALED_MONTH + 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use common::validation::ValidationErrors;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::categories::Categories;
-
-    fn search(parameters: &[(&str, Value)]) -> ListingSearch {
-        let named = parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let parameters: ListingSearchParams = serde_json::from_value(named.collect()).unwrap();
-        let mut errors = ValidationErrors::default();
-        let search = parameters.parse(Format::Json, &Categories::open(None).unwrap(), &mut errors);
-        errors.check().unwrap();
-        search
-    }
-
-    /// No index has a category in the order of prices: a plan for all categories would read all prices for a rare one.
-    #[test]
-    fn other_searches_are_planned_for_their_values() {
-        let breed = ("f:commodityBreed", json!(["hereford"]));
-        let category = ("f:commodityType", json!("cattle"));
-        let by_price = ("sortBy", json!("price"));
-        let near = [("latitude", json!(52)), ("longitude", json!(-3)), ("distanceKm", json!(50))];
-        for (parameters, has_one_plan) in [
-            (vec![], true),
-            (vec![category.clone()], true),
-            (vec![breed.clone(), category.clone(), by_price.clone()], true),
-            (vec![category, by_price], false),
-            (vec![breed.clone(), ("count", json!(true))], false),
-            (vec![("f:commodityBreed", json!(["hereford", "limousin"]))], false),
-            (vec![("f:organisationId", json!("a"))], false),
-            (vec![("query", json!("quiet"))], false),
-            ([&near[..], &[breed]].concat(), false),
-        ] {
-            assert_eq!(search(&parameters).has_one_plan(), has_one_plan, "{parameters:?}");
-        }
-    }
 }

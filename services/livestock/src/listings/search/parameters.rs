@@ -123,7 +123,6 @@ impl ListingSearchParams {
             near,
             audience: Audience::Callers,
             words: parse_words(self.query.as_ref(), errors),
-            fulltext: None,
             candidates: None,
             now: Timestamp::now(),
             sorting,

@@ -21,18 +21,15 @@ impl ListingSortKey {
     /// The time of publication, or of creation if the listing was never published. `schema.rs` says why the column has
     /// this name.
     pub(crate) const PUBLISHED: Self = Self::Column("created_at");
-
-    /// Returns true for the most frequent sorts.
-    pub(crate) fn is_common(self) -> bool {
-        matches!(self, Self::Column("created_at" | "price") | Self::Distance)
-    }
+    /// The price.
+    pub(crate) const PRICE: Self = Self::Column("price");
 }
 
 /// All values of `sortBy`.
 pub(crate) static SORTS: [SortDefinition<ListingSortKey>; 7] = [
     sort("publishedAt", ListingSortKey::PUBLISHED, Timestamp, Nulls::Never),
     sort("createdAt", ListingSortKey::Column("first_stored_at"), Timestamp, Nulls::Never),
-    sort("price", ListingSortKey::Column("price"), Number, Nulls::Apart),
+    sort("price", ListingSortKey::PRICE, Number, Nulls::Apart),
     sort("age", ListingSortKey::Age, Number, Nulls::Apart),
     sort("quantity", ListingSortKey::Column("quantity"), Number, Nulls::Apart),
     sort("organisationName", ListingSortKey::Column("organisation_key"), Text, Nulls::Never),

@@ -10,7 +10,7 @@ use diesel::sql_types::{Bool, Text};
 use super::sort_key::SquaredChord;
 use crate::listings::geo::squared_chord_of;
 use crate::listings::model::{Status, TYPE_TERM_PREFIX};
-use crate::listings::search::branch::{Branch, BreedColumn, KeyKind};
+use crate::listings::search::plan::{Branch, BreedColumn, KeyKind};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, ListingSortKey};
 use crate::listings::search_fields::line;
 use crate::listings::search_text::END_OF_PUBLIC_TEXT;
@@ -24,17 +24,22 @@ const SEARCH_TEXT: &str = "listings.search_text";
 
 diesel::alias!(const BREED_TYPES: Alias<BreedTypes> = crate::schema::listings as breed_types);
 
+/// A search, who reads it, and the full-text query that its statements begin with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) search: &'a ListingSearch,
+    pub(crate) fulltext: Option<&'a str>,
+}
+
 /// Selects the listings of a branch that the caller sees and that pass all filters, with any sort key.
-pub(crate) fn matches<'a>(caller: &'a Caller, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
-    within_distance(matches_anywhere(caller, search, branch), search, branch)
+pub(crate) fn matches<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
+    within_distance(matches_anywhere(reading, branch), reading.search, branch)
 }
 
 /// Selects listings as [`matches`] does, but at any distance.
-pub(crate) fn matches_anywhere<'a>(
-    caller: &'a Caller,
-    search: &'a ListingSearch,
-    branch: &Branch,
-) -> Query<'a> {
+pub(crate) fn matches_anywhere<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
+    let Reading { caller, search, fulltext } = reading;
     let mut query = with_status(caller, search);
     if let Some(id) = &search.organisation_id {
         query = query.filter(l::organisation_id.eq(id));
@@ -49,7 +54,7 @@ pub(crate) fn matches_anywhere<'a>(
     if let Some(age) = search.max_age {
         query = query.filter(l::max_age.le(age.scaled()).or(l::born.gt(search.born_after(age))));
     }
-    query = with_words(query, search.fulltext.as_deref(), &search.words, search.audience);
+    query = with_words(query, fulltext, &search.words, search.audience);
     if let Some(ids) = &search.candidates {
         query = query.filter(l::id.eq_any(ids));
     }

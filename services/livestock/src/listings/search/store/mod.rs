@@ -1,72 +1,140 @@
 //! The queries of the listing search. Each begins from `visible_with` or [`visible`].
 
 mod filters;
-mod newest_within;
 mod sort_key;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, Position, RowSortKey, SortOrder, fulltext};
-use database::{AnyConnection, Id, Json, MultiBackend};
+use database::{AnyConnection, Database, Id, Json, MultiBackend};
+use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::query_builder::QueryFragment;
+use diesel::query_builder::{AstPass, QueryFragment};
+use diesel::sql_types::{Bool, Double, Integer, Text};
 
-use super::branch::{Branch, KeyKind};
+use super::plan::{Branch, BreedColumn, KeyKind, Plan, Rings, Start};
 use super::{ListingSearch, ListingSortKey};
+use crate::listings::geo::{Cell, squared_chord_of};
+use crate::listings::model::append_distance;
 use crate::listings::search_fields::day;
 use crate::listings::store::visible;
 use crate::schema::listings::dsl as l;
 pub(crate) use filters::with_words;
-use filters::{matches, with_sort_key};
+use filters::{Reading, matches, matches_anywhere, with_sort_key};
 use sort_key::{SortExpression, SquaredChord};
 
-/// Reads one page of a search: usually one query, and one more for each counted branch if the count was requested.
-pub(crate) fn search(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    search: &ListingSearch,
+/// Rows that are read in cells for each row up to the end of the page. An area of 50 km is at least a tenth of its
+/// cells, except near the poles.
+const SCANNED_PER_ROW: i64 = 24;
+
+/// Reads a page of a search. Each listing has its distance, if the search has a point and is not public.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn find_page(
+    db: &Database,
+    caller: Caller,
+    search: ListingSearch,
 ) -> Result<ResultPage, Error> {
-    let search = &*with_fulltext(c, search)?;
-    let rows = match newest_within::full_page(c, caller, search)? {
-        Some(rows) => rows,
-        None => nearest_page(c, caller, search)?,
+    let (near, plan) = (search.near.filter(|_| !search.is_public()), Plan::of(&search));
+    let read = move |c: &mut _| read_page(c, &caller, &search);
+    let page = match plan {
+        Plan::Reusable => db.read_in_index_order(read).await,
+        Plan::Prepared | Plan::PerCall => db.read(read).await,
     };
-    let mut page = ResultPage::new(rows, &search.page, &search.sorting);
-    page.total = count_matches(c, caller, search)?;
+    let mut page = page?;
+    if let Some(near) = near {
+        let from = near.point.unit_vector();
+        for document in &mut page.documents {
+            append_distance(document, from)?;
+        }
+    }
     Ok(page)
 }
 
-/// Chooses the full-text query that a search by text begins with.
-fn with_fulltext<'a>(
-    c: &mut AnyConnection,
-    search: &'a ListingSearch,
-) -> Result<Cow<'a, ListingSearch>, Error> {
-    Ok(match fulltext::selective_query(c, "listings_fts", &search.words)? {
-        Some(query) => Cow::Owned(ListingSearch { fulltext: Some(query), ..search.clone() }),
-        None => Cow::Borrowed(search),
-    })
+/// Reads one page of a search: usually one query, and one more for each counted branch if the count was requested.
+fn read_page(c: &mut AnyConnection, caller: &Caller, search: &ListingSearch) -> Result<ResultPage, Error> {
+    let fulltext = fulltext_of(c, search)?;
+    let reading = Reading { caller, search, fulltext: fulltext.as_deref() };
+    let has_few_matches = fulltext.is_some() || search.candidates.is_some();
+    let full = match Start::of(search, matches!(c, AnyConnection::Sqlite(_)), has_few_matches) {
+        Start::Cells(cells) => full_page_of_cells(c, reading, cells)?,
+        Start::Rings(rings) => full_page_of_rings(c, reading, rings)?,
+        Start::Everywhere => None,
+    };
+    let rows = match full {
+        Some(rows) => rows,
+        None => page(c, reading)?,
+    };
+    let mut page = ResultPage::new(rows, &search.page, &search.sorting);
+    page.total = count_matches(c, reading)?;
+    Ok(page)
 }
 
-/// Reads the rows of a page. If the nearest listings come first, looks in a small area first, and in larger ones only
-/// if that area has too few.
-fn nearest_page(
+/// Returns the full-text query that a search by text begins with, if an index helps.
+fn fulltext_of(c: &mut AnyConnection, search: &ListingSearch) -> Result<Option<String>, Error> {
+    Ok(fulltext::selective_query(c, "listings_fts", &search.words)?)
+}
+
+/// Returns true if rows fill a page.
+fn fill(rows: &[(Json, Position)], search: &ListingSearch) -> bool {
+    i64::try_from(rows.len()).is_ok_and(|count| count >= search.page.fetch())
+}
+
+/// Reads a page of the nearest listings from the rings around the point. Returns `None` if none of them fills it.
+fn full_page_of_rings(
     c: &mut AnyConnection,
-    caller: &Caller,
-    search: &ListingSearch,
-) -> Result<Vec<(Json, Position)>, Error> {
-    // Few matches are sorted without looking in areas.
-    let has_few_matches = search.fulltext.is_some() || search.candidates.is_some();
-    let mut ring_km = search.first_ring_km().filter(|_| !has_few_matches);
+    reading: Reading<'_>,
+    rings: Rings,
+) -> Result<Option<Vec<(Json, Position)>>, Error> {
+    let mut ring_km = rings.first_km();
     while let Some(km) = ring_km {
-        let rows = page(c, caller, &search.within(km))?;
-        if i64::try_from(rows.len()).is_ok_and(|count| count >= search.page.fetch()) {
-            return Ok(rows);
+        let within = reading.search.within(km);
+        let rows = page(c, Reading { search: &within, ..reading })?;
+        if fill(&rows, reading.search) {
+            return Ok(Some(rows));
         }
-        ring_km = search.next_ring_km(km, rows.len());
+        ring_km = rings.next_km(km, rows.len());
     }
-    page(c, caller, search)
+    Ok(None)
+}
+
+/// Reads a page of the newest or oldest listings within a distance from an index that has the listings of each cell in
+/// this order: the cost depends neither on the number of listings nor on their density. Returns `None` if the listings
+/// within the distance are too few among those of the cells to fill the page.
+fn full_page_of_cells(
+    c: &mut AnyConnection,
+    reading: Reading<'_>,
+    cells: Vec<Cell>,
+) -> Result<Option<Vec<(Json, Position)>>, Error> {
+    let search = reading.search;
+    let Some(km) = search.within_km() else { return Ok(None) };
+    let page = &search.page;
+    let breed = if search.breeds.is_empty() { BreedColumn::Any } else { BreedColumn::Breed };
+    let branch = Branch { longitudes: None, breed, keys: KeyKind::Always };
+    let order = order(search, &branch);
+    let in_cell = |Cell { row, column }| {
+        // The expressions of the index.
+        let row = sql::<Bool>("(band + 900) / 10 = ").bind::<Integer, _>(row);
+        let cell = row.sql(" AND CAST((lon + 180.0) / 2.0 AS INTEGER) = ").bind::<Integer, _>(column);
+        let mut query = matches_anywhere(reading, &branch).filter(cell);
+        if let Some(rows_after) = page.position().and_then(|position| order.after(position)) {
+            query = query.filter(rows_after);
+        }
+        query.select((l::id, RowSortKey(order.key), l::x, l::y, l::z))
+    };
+    let branches = cells.into_iter().map(in_cell).collect();
+    let merged = MergedQuery::new(branches, &search.sorting.order(()), page.fetch(), page.offset);
+    let within = Within {
+        chord: SquaredChord::of(search),
+        max: squared_chord_of(km),
+        breed: search.breeds.first().map(String::as_str),
+    };
+    let scanned = (page.offset + page.fetch()) * SCANNED_PER_ROW;
+    let query = merged.filter_first(scanned, within).cache_statement(true);
+    let rows = query.load_with_documents("listings", c)?;
+    Ok(fill(&rows, search).then_some(rows))
 }
 
 /// Reads the rows of a page. Rows without a sort key come last, so their branches are read only if the others do not
@@ -74,15 +142,12 @@ fn nearest_page(
 ///
 /// They are read later than the others. A listing that loses its sort key in between is found by both reads, and is
 /// returned once. One that gets a sort key in between is found by neither.
-fn page(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    search: &ListingSearch,
-) -> Result<Vec<(Json, Position)>, Error> {
+fn page(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Vec<(Json, Position)>, Error> {
+    let search = reading.search;
     let mut page = PageRequest { limit: search.page.fetch(), ..search.page.clone() };
-    let mut load = |branches: &[Branch], page: &PageRequest| match merged(caller, search, branches, page) {
+    let mut load = |branches: &[Branch], page: &PageRequest| match merged(reading, branches, page) {
         Some(query) => {
-            query.cache_statement(search.has_frequent_statement()).load_with_documents("listings", c)
+            query.cache_statement(Plan::of(search).is_prepared()).load_with_documents("listings", c)
         }
         None => Ok(Vec::new()),
     };
@@ -118,8 +183,9 @@ pub(crate) fn id_batch(
     search: &ListingSearch,
     page: &PageRequest,
 ) -> Result<IdBatch, Error> {
-    let search = &*with_fulltext(c, search)?;
-    let Some(query) = merged(caller, search, &Branch::all(search, page), page) else {
+    let fulltext = fulltext_of(c, search)?;
+    let reading = Reading { caller, search, fulltext: fulltext.as_deref() };
+    let Some(query) = merged(reading, &Branch::all(search, page), page) else {
         return Ok(IdBatch::default());
     };
     let (ids, last) = query.load_ids(c)?;
@@ -132,22 +198,17 @@ pub(crate) fn count(
     caller: &Caller,
     search: &ListingSearch,
 ) -> Result<Option<i64>, Error> {
-    let search = &*with_fulltext(c, search)?;
-    count_matches(c, caller, search)
+    let fulltext = fulltext_of(c, search)?;
+    count_matches(c, Reading { caller, search, fulltext: fulltext.as_deref() })
 }
 
-/// As [`count`], for a search with its full-text query.
-fn count_matches(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    search: &ListingSearch,
-) -> Result<Option<i64>, Error> {
-    if !search.count {
+fn count_matches(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Option<i64>, Error> {
+    if !reading.search.count {
         return Ok(None);
     }
     let mut total = 0;
-    for branch in Branch::to_count(search) {
-        total += matches(caller, search, &branch).count().get_result::<i64>(c)?;
+    for branch in Branch::to_count(reading.search) {
+        total += matches(reading, &branch).count().get_result::<i64>(c)?;
     }
     Ok(Some(total))
 }
@@ -164,16 +225,16 @@ pub(crate) fn list_by_ids(
 /// Merges branches into one query for the rows of a page. Returns `None` without branches: a cursor may ask for rows
 /// that the search has no branch for.
 fn merged<'a>(
-    caller: &'a Caller,
-    search: &'a ListingSearch,
+    reading: Reading<'a>,
     branches: &[Branch],
     page: &PageRequest,
 ) -> Option<MergedQuery<impl QueryFragment<MultiBackend> + use<'a>>> {
+    let search = reading.search;
     let branches: Vec<_> = branches
         .iter()
         .map(|branch| {
             let order = order(search, branch);
-            let mut query = with_sort_key(matches(caller, search, branch), search, branch);
+            let mut query = with_sort_key(matches(reading, branch), search, branch);
             // All rows without a sort key follow a cursor that has one.
             let position =
                 page.position().filter(|(value, _)| value.is_some() == (branch.keys != KeyKind::Missing));
@@ -195,6 +256,28 @@ fn order(search: &ListingSearch, branch: &Branch) -> SortOrder<SortExpression> {
         ListingSortKey::Age => SortExpression::Column("age"),
         ListingSortKey::Distance => SortExpression::Distance(SquaredChord::of(search)),
     })
+}
+
+/// The condition for listings within a distance. No listing meets it if the breed is also a breed type: the index does
+/// not have breed types.
+struct Within<'a> {
+    chord: SquaredChord,
+    max: f64,
+    breed: Option<&'a str>,
+}
+
+impl QueryFragment<MultiBackend> for Within<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        self.chord.walk_ast(out.reborrow())?;
+        out.push_sql(" <= ");
+        out.push_bind_param::<Double, _>(&self.max)?;
+        if let Some(breed) = self.breed {
+            out.push_sql(" AND NOT EXISTS (SELECT 1 FROM listings WHERE breed_type = ");
+            out.push_bind_param::<Text, _>(breed)?;
+            out.push_sql(")");
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
