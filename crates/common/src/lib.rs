@@ -27,7 +27,7 @@ mod tenants;
 pub mod wire;
 
 pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier, Visitor};
-pub use clients::{files, image_links, places};
+pub use clients::system;
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, check_path_text, multipart};

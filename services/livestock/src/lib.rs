@@ -18,10 +18,8 @@ use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use common::cli::Checks;
-use common::files::{FileClient, Shares};
-use common::image_links::ImageLinkClient;
 use common::personal_data::RecordKind;
-use common::places::PlaceClient;
+use common::system::{ImageLinkClient, PlaceClient, Shares, SystemClient};
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Id, Migrations};
 use include_dir::include_dir;
@@ -66,7 +64,7 @@ pub struct Livestock {
     db: Database,
     /// Base URL that clients use, without a slash at the end.
     public_url: String,
-    files: Arc<FileClient>,
+    files: Arc<SystemClient>,
     shares: Shares,
     places: PlaceClient,
     image_links: ImageLinkClient,
@@ -145,7 +143,7 @@ impl Service for Livestock {
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
-        let files = FileClient::new(&settings.system_url)?;
+        let files = SystemClient::new(&settings.system_url)?;
         Categories::open(settings.categories_file.as_deref())?;
         files.check(checks).await;
         Ok(())
@@ -153,7 +151,7 @@ impl Service for Livestock {
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         listings::rebuild_stale_rows(&context.db).await?;
-        let files = Arc::new(FileClient::new(&settings.system_url)?);
+        let files = Arc::new(SystemClient::new(&settings.system_url)?);
         let categories = Arc::new(Categories::open(settings.categories_file.as_deref())?);
         Ok(Self {
             db: context.db.clone(),

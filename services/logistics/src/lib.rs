@@ -18,8 +18,8 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::cli::Checks;
-use common::files::{FileClient, Shares};
 use common::personal_data::RecordKind;
+use common::system::{Shares, SystemClient};
 use common::{Service, ServiceContext, Verifier};
 use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Migrations};
 use include_dir::include_dir;
@@ -57,7 +57,7 @@ const DISTRIBUTION: Distribution = Distribution {
 pub struct Logistics {
     db: Database,
     public_url: String,
-    files: Arc<FileClient>,
+    files: Arc<SystemClient>,
     shares: Shares,
     commodities: commodities::Catalogue,
     notifications: Arc<notifications::Dispatcher>,
@@ -122,7 +122,7 @@ impl Service for Logistics {
     }
 
     async fn check(settings: &Settings, _: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
-        let files = FileClient::new(&settings.system_url)?;
+        let files = SystemClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         files.check(checks).await;
@@ -131,7 +131,7 @@ impl Service for Logistics {
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         loads::backfill_at_start(&context.db).await?;
-        let files = Arc::new(FileClient::new(&settings.system_url)?);
+        let files = Arc::new(SystemClient::new(&settings.system_url)?);
         let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(Self {
             db: context.db.clone(),

@@ -1,5 +1,3 @@
 //! Clients of other services.
 
-pub mod files;
-pub mod image_links;
-pub mod places;
+pub mod system;

@@ -1,7 +1,7 @@
 //! The location of animals or supplies (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
 //! postcode and the code of the country are normalized, and that missing coordinates are those of the postcode.
 
-use common::places::PostcodeQuery;
+use common::system::PostcodeQuery;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{Name, Postcode};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Queries that edit listings.
 
-use common::{Caller, Error, Revised, files};
+use common::{Caller, Error, Revised, system};
 use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 
@@ -33,7 +33,7 @@ pub(crate) fn update(
     let row = ListingRow::of(listing, before.category)?;
     let document = row.document.clone();
     diesel::update(listings::table.find(listing.id)).set((row, l::revision.eq(revision))).execute(c)?;
-    files::record_uploaders(c, listing.id, &listing.files)?;
+    system::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, event)?;
     report(c, updated_event(listing), listing, event.actor, &document)?;
     record_spellings(c, listing)?;

@@ -2,11 +2,11 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::files::PublicCall;
+use common::system::PublicCall;
 use common::validation::ValidationErrors;
 use common::wire::{ActionResult, Warning};
 use common::{
-    Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Member, Policy, files,
+    Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, Member, Policy, system,
 };
 
 use crate::Livestock;
@@ -118,7 +118,7 @@ async fn create<F: CategoryForm>(
             if is_due {
                 postcodes::store::set_due(c, listing.id, true)?;
             }
-            files::record(c, share.as_ref())?;
+            system::record_share(c, share.as_ref())?;
             Ok((response.clone(), share.clone()))
         })
     });

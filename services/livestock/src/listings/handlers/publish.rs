@@ -2,7 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::files::{self, FileClient, FoundFiles};
+use common::system::{self, FoundFiles, SystemClient};
 use common::wire::{ActionResult, FileReference};
 use common::{
     Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition, Reason,
@@ -52,7 +52,7 @@ pub(super) async fn publish_listing(
                 }
                 let share = || files.share(&caller, id, &[&listing.organisation_id], listing.audience());
                 let share = if changed { share() } else { None };
-                files::record(c, share.as_ref())?;
+                system::record_share(c, share.as_ref())?;
                 Ok((response.clone(), (changed, share)))
             })
         });
@@ -85,7 +85,7 @@ pub(super) async fn publish_listing(
 /// If system is unavailable, or a file is archived or not readable for the caller.
 async fn look_up_files(
     db: &Database,
-    client: &FileClient,
+    client: &SystemClient,
     caller: &Caller,
     id: Id,
 ) -> Result<(FoundFiles, Vec<FileReference>), Error> {

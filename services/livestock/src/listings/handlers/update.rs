@@ -2,7 +2,7 @@
 
 use actix_web::patch;
 use actix_web::web::Data;
-use common::files::{self, FoundFiles, PublicCall};
+use common::system::{self, FoundFiles, PublicCall};
 use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
@@ -77,7 +77,7 @@ pub(super) async fn update_listing(
         if patch.names("location") {
             postcodes::store::set_due(c, id, is_due)?;
         }
-        files::record(c, share.as_ref())?;
+        system::record_share(c, share.as_ref())?;
         Ok::<_, Error>((response, share))
     };
     let (response, share) = service.db.write(effect).await?;

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use common::files::PublicCall;
-use common::places::PlaceClient;
+use common::system::{PlaceClient, PublicCall};
 use common::{Error, FailureStreak};
 use database::{Database, Id};
 use futures_util::future::join_all;

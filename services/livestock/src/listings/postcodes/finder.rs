@@ -1,7 +1,6 @@
 //! Looks up the postcode of a location.
 
-use common::files::PublicCall;
-use common::places::{PlaceClient, PostcodePoint, PostcodeQuery};
+use common::system::{PlaceClient, PostcodePoint, PostcodeQuery, PublicCall};
 use common::wire::Warning;
 
 use crate::listings::location::{Coordinates, CoordinatesSource, Location};

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use common::files::PublicCall;
-use common::image_links::ImageLinkClient;
+use common::system::{ImageLinkClient, PublicCall};
 use common::wire::FileReference;
 use common::{Error, Visitor};
 use database::{Id, Timestamp};

@@ -5,7 +5,7 @@ mod rebuild;
 mod row;
 mod spellings;
 
-use common::{Caller, Error, Precondition, Revised, files};
+use common::{Caller, Error, Precondition, Revised, system};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -74,7 +74,7 @@ pub(crate) fn create(
         // SQLite has a trigger. PostgreSQL stores the time of the transaction.
         set_creation(c, listing)?;
     }
-    files::record_uploaders(c, listing.id, &listing.files)?;
+    system::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, &NewEvent::new(listing, None, actor))?;
     report(c, listing.status_event(), listing, actor, &row.document)?;
     record_spellings(c, listing)

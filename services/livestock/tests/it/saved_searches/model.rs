@@ -57,12 +57,13 @@ async fn compare(backend: Backend) {
         let found = active(&app, user, path).await;
         hits += usize::from(!found.is_empty());
         let search = path.rsplit('/').next().unwrap().replace('-', "");
-        let matched = match backend {
+        let found_by_search = match backend {
             Backend::Sqlite => format!("instr(searches, X'{search}') > 0"),
             Backend::Postgres => format!("position('\\x{search}'::bytea IN searches) > 0"),
         };
-        let matches =
-            |condition: &str| count(&app, backend, "matched_listings", &format!("{matched} {condition}"));
+        let matches = |condition: &str| {
+            count(&app, backend, "matched_listings", &format!("{found_by_search} {condition}"))
+        };
         let expected = i64::try_from(found.len()).unwrap();
         assert_eq!(matches(""), expected, "{parameters}");
         if !found.is_empty() {

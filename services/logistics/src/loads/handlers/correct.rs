@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
 use common::{
-    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, Reason, files,
+    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, Reason, system,
 };
 
 use super::prove::respond;
@@ -81,7 +81,7 @@ pub(super) async fn correct(
             store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
             let added = found.added(&stored.load.files);
             let share = added.share(&caller, id, &load.parties(), &load.parties());
-            files::record(c, share.as_ref())?;
+            system::record_share(c, share.as_ref())?;
             Ok((respond(load, revision, warning)?, share))
         })
     });

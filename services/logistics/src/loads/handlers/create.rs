@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
 use common::{
-    Authorized, Body, Caller, Effect, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, files,
+    Authorized, Body, Caller, Effect, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, system,
 };
 
 use crate::Logistics;
@@ -69,7 +69,7 @@ async fn create<F: LoadForm>(
         let creator = Creator::of(caller);
         let effect = move |c: &mut _| {
             let (response, is_reported) = store::create(c, &load, &creator)?;
-            files::record(c, share.as_ref())?;
+            system::record_share(c, share.as_ref())?;
             Ok((response, (share.clone(), is_reported)))
         };
         Ok(if is_statement { Effect::Statement(effect) } else { Effect::Transaction(effect) })

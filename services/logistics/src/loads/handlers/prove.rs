@@ -2,7 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::files::{self, FoundFiles};
+use common::system::{self, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::Warning;
 use common::{
@@ -127,7 +127,7 @@ async fn record(
                 (stored.revision + 1, Some(NewProof::Original { proof: &proof, before }));
             store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
             let response = respond(load, revision, tolerance.warning(proof.weight_net, agreed))?;
-            files::record(c, share.as_ref())?;
+            system::record_share(c, share.as_ref())?;
             Ok((response, share))
         })
     });

@@ -2,7 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::files::{self, FoundFiles};
+use common::system::{self, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
@@ -143,7 +143,7 @@ async fn send(
             }
             let share_with = parties(None, load.carrier.as_ref());
             let share = files.share_owned(&caller, id, &file_owners(&before, &load, &caller), &share_with);
-            files::record(c, share.as_ref())?;
+            system::record_share(c, share.as_ref())?;
             if notification.is_new {
                 store::report(c, &event, &load)?;
             }

@@ -2,7 +2,7 @@
 
 use actix_web::patch;
 use actix_web::web::Data;
-use common::files::{self, FoundFiles};
+use common::system::{self, FoundFiles};
 use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
@@ -82,7 +82,7 @@ pub(super) async fn update(
         let update = Update { load: &load, revision: stored.revision + 1, event, proof: None };
         let response = store::update(c, &update)?;
         for share in &shares {
-            files::record(c, Some(share))?;
+            system::record_share(c, Some(share))?;
         }
         Ok::<_, Error>((response, shares))
     };

@@ -9,7 +9,7 @@ mod release;
 mod row;
 mod staged;
 
-use common::{Caller, Error, JsonResponse, Precondition, Reason, Revised, files};
+use common::{Caller, Error, JsonResponse, Precondition, Reason, Revised, system};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -71,7 +71,7 @@ pub(crate) fn create(
             }
         }
     };
-    files::record_uploaders(c, load.id, &load.files)?;
+    system::record_uploaders(c, load.id, &load.files)?;
     Ok((JsonResponse::raw(row.document.0), deliveries > 0))
 }
 
@@ -257,7 +257,7 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
             diesel::update(target).set((columns, l::corrected_proof.eq(Json::of(proof)?))).execute(c)?
         }
     };
-    files::record_uploaders(c, update.load.id, &update.load.files)?;
+    system::record_uploaders(c, update.load.id, &update.load.files)?;
     history::record(c, &update.event)?;
     report(c, &update.event, update.load)?;
     Ok(response)

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use common::files::{self, DueShare};
+use common::system::{self, DueShare};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
@@ -96,7 +96,7 @@ fn hide_uploaders(c: &mut AnyConnection, before: &Load, load: &mut Load, carrier
 /// Returns the files that the load has or had and that the carrier does not hold through another load.
 fn files_of_this_load_only(c: &mut AnyConnection, load: &Load, carrier: &str) -> Result<Vec<Id>, Error> {
     let mut files: BTreeSet<Id> = load.files.iter().filter_map(|file| Id::parse(&file.id)).collect();
-    files.extend(files::files_of(c, load.id)?);
+    files.extend(system::files_of(c, load.id)?);
     let mut other = OtherLoads { carrier, files: &files, held: BTreeMap::from([(load.id, BTreeSet::new())]) };
     let mut lost = Vec::new();
     for file in &files {
@@ -120,7 +120,7 @@ impl OtherLoads<'_> {
     /// few of them first, because most files are on one load, or held through each of theirs.
     fn have(&mut self, c: &mut AnyConnection, file: Id) -> Result<bool, Error> {
         for limit in [FIRST_LOADS, MAX_LOADS] {
-            let ids = files::subjects_of(c, file, limit)?;
+            let ids = system::subjects_of(c, file, limit)?;
             self.read(c, &ids)?;
             if ids.iter().any(|id| self.held.get(id).is_some_and(|held| held.contains(&file))) {
                 return Ok(true);

@@ -64,7 +64,7 @@ pub(in crate::saved_searches::matching) fn record(
     }
     let mut matched = matched_before(c, listings)?;
     let mut counts: BTreeMap<Id, i64> = BTreeMap::new();
-    let (mut matches, mut deliveries, mut is_complete) = (0, 0, true);
+    let (mut stored, mut deliveries, mut is_complete) = (0, 0, true);
     for listing in listings {
         is_complete = is_complete && deliveries < MAX_DELIVERIES;
         if !is_complete {
@@ -79,7 +79,7 @@ pub(in crate::saved_searches::matching) fn record(
             matched.extend(&reported.searches);
             remember(c, listing.listing_id, matched)?;
         }
-        matches += reported.searches.len();
+        stored += reported.searches.len();
         deliveries += reported.deliveries;
         is_complete = reported.is_complete;
     }
@@ -87,7 +87,7 @@ pub(in crate::saved_searches::matching) fn record(
     if let (true, Some(cursor)) = (is_complete, cursor) {
         diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
     }
-    Ok(Recorded::Stored { matches, is_complete })
+    Ok(Recorded::Stored { matches: stored, is_complete })
 }
 
 /// Returns those of the searches that notify somebody.

@@ -11,9 +11,9 @@ use reqwest::StatusCode;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::client::FileClient;
+use super::client::SystemClient;
 use super::model::DueShare;
-use super::resolver::CallError;
+use super::resolve::CallError;
 use super::store::{self, LEASE};
 use crate::telemetry::failure_streak::FailureStreak;
 use crate::telemetry::traces::{Traces, in_context, mark_current_failed};
@@ -50,7 +50,7 @@ fn is_final(status: StatusCode) -> bool {
 /// The outbox: shares files after the commit of a load or listing, and retries until they are shared.
 pub struct Shares {
     db: Database,
-    client: Arc<FileClient>,
+    client: Arc<SystemClient>,
     wake: Notify,
     traces: Traces,
     due: Gauge,
@@ -62,7 +62,7 @@ pub struct Shares {
 
 impl Shares {
     /// Creates the outbox of a service.
-    pub fn new(db: &Database, traces: &Traces, client: Arc<FileClient>) -> Self {
+    pub fn new(db: &Database, traces: &Traces, client: Arc<SystemClient>) -> Self {
         let counter = |outcome| {
             let counter = telemetry::metrics::file_shares(outcome);
             counter.increment(0);
@@ -83,8 +83,8 @@ impl Shares {
         }
     }
 
-    /// Makes the first attempt of a share that was [recorded](super::record) and committed, unless it has to wait. A
-    /// failed attempt is retried in the background.
+    /// Makes the first attempt of a share that was [recorded](super::record_share) and committed, unless it has to
+    /// wait. A failed attempt is retried in the background.
     pub async fn share(&self, share: Option<DueShare>) {
         let Some(share) = share else { return };
         let id = share.id;

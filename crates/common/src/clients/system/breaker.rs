@@ -1,13 +1,13 @@
 //! A circuit breaker. While the system service does not respond, calls fail at once instead of waiting for it.
-//!
 //! Failed calls of one or two tenants never open it alone, since their calls may just be large. It opens if a probe of
 //! the service fails as well, or if calls of three tenants in a row have failed.
 
 use std::time::{Duration, Instant};
 
+use metrics::{Counter, Gauge, Histogram};
 use parking_lot::Mutex;
 
-use super::breaker_metrics::BreakerMetrics;
+use crate::telemetry::metrics::{file_breaker_open, file_call_seconds, file_calls};
 
 /// Number of consecutive failures after which the service is probed.
 const PROBE_THRESHOLD: u32 = 3;
@@ -180,11 +180,48 @@ impl Drop for Permit<'_> {
     }
 }
 
+/// The metrics of a circuit breaker and its calls.
+pub(super) struct BreakerMetrics {
+    /// 1 while the breaker is open.
+    pub(super) open: Gauge,
+    /// Calls that were not made, because the breaker was open.
+    pub(super) not_tried: Counter,
+    pub(super) answered: Counter,
+    pub(super) failed: Counter,
+    /// Durations of calls.
+    pub(super) seconds: Histogram,
+}
+
+impl BreakerMetrics {
+    /// Registers the metrics of calls about files.
+    pub(super) fn registered() -> Self {
+        Self {
+            open: file_breaker_open(),
+            not_tried: file_calls("not_tried"),
+            answered: file_calls("answered"),
+            failed: file_calls("failed"),
+            seconds: file_call_seconds(),
+        }
+    }
+
+    /// Returns metrics that record nothing.
+    pub(super) fn none() -> Self {
+        Self {
+            open: Gauge::noop(),
+            not_tried: Counter::noop(),
+            answered: Counter::noop(),
+            failed: Counter::noop(),
+            seconds: Histogram::noop(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use metrics_exporter_prometheus::PrometheusBuilder;
 
     use super::AfterFailure::{Continue, Probe};
+
     use super::*;
 
     fn fail(breaker: &Breaker, times: u32) -> Vec<AfterFailure> {

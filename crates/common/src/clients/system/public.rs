@@ -10,8 +10,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::breaker::AfterFailure;
-use super::client::FileClient;
-use super::resolver::Resolver;
+use super::client::SystemClient;
+use super::resolve::SystemApi;
 use crate::auth::Caller;
 use crate::telemetry::context::{REQUEST_ID, TRACEPARENT};
 use crate::{redacted_json_error, traces};
@@ -31,9 +31,9 @@ const MAX_BUSY_TIME: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct PublicCall {
     /// Limits and failures are counted for each tenant.
-    pub(in crate::clients) tenant: String,
-    pub(in crate::clients) request_id: String,
-    pub(in crate::clients) traceparent: Option<String>,
+    pub(super) tenant: String,
+    pub(super) request_id: String,
+    pub(super) traceparent: Option<String>,
 }
 
 impl PublicCall {
@@ -61,12 +61,12 @@ enum Reply {
     Busy(Duration),
 }
 
-impl FileClient {
+impl SystemClient {
     /// Reads a public resource of the system service. Makes one attempt. Returns `None` if there is no such resource.
     ///
     /// # Errors
     /// Fails if the system service is unavailable or limits the calls of this address.
-    pub(in crate::clients) async fn get(
+    pub(super) async fn get(
         &self,
         by: &PublicCall,
         path: &str,
@@ -77,7 +77,7 @@ impl FileClient {
 
     /// Returns how long background work cannot read public resources, or `None` if calls are possible. Calls for
     /// requests are also made while the system service limits the calls of this address: some of them succeed.
-    pub(in crate::clients) fn reads_blocked_for(&self) -> Option<Duration> {
+    pub(super) fn reads_blocked_for(&self) -> Option<Duration> {
         let resolver = self.resolver();
         let busy_for =
             resolver.busy_until.lock().map(|until| until.saturating_duration_since(Instant::now()));
@@ -86,7 +86,7 @@ impl FileClient {
     }
 }
 
-impl Resolver {
+impl SystemApi {
     async fn get(
         &self,
         by: &PublicCall,

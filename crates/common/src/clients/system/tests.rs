@@ -5,8 +5,8 @@ use database::{AnyConnection, Database, Id, Timestamp};
 use testkit::{Backend, TestDatabase};
 
 use super::model::{DueShare, Sharing};
-use super::resolver::CallError;
-use super::{FileClient, Shares, store};
+use super::resolve::CallError;
+use super::{Shares, SystemClient, store};
 use crate::Error;
 use crate::telemetry::traces::Traces;
 
@@ -36,7 +36,7 @@ async fn insert_due(db: &Database, tenant: &str) -> Id {
     };
     let id = share.id;
     let stored = db.write(move |c| {
-        store::record(c, Some(&share))?;
+        store::record_share(c, Some(&share))?;
         store::postpone(c, id, 0, std::time::Duration::ZERO)
     });
     stored.await.unwrap();
@@ -128,7 +128,7 @@ testkit::on_both! {
         let test = TestDatabase::empty(backend).await;
         let db = open(&test).await;
         let id = insert_due(&db, "organisation a").await;
-        let client = Arc::new(FileClient::new("http://127.0.0.1:1").unwrap());
+        let client = Arc::new(SystemClient::new("http://127.0.0.1:1").unwrap());
         let (mut first, _) = claim(&db, 1, "").await;
         let result = client.share(&first.remove(0)).await;
         assert!(matches!(result, Err(CallError::Unavailable(_))), "the first attempt is made: {result:?}");
@@ -159,7 +159,7 @@ testkit::on_both! {
         };
         let record = async |share: &DueShare| {
             let (id, share) = (share.id, share.clone());
-            db.write(move |c| store::record(c, Some(&share))).await.unwrap();
+            db.write(move |c| store::record_share(c, Some(&share))).await.unwrap();
             db.read(move |c| store::lease(c, id)).await.unwrap()
         };
         let with = |organisation: &str| Sharing::With(vec![organisation.into()]);

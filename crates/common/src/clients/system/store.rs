@@ -23,7 +23,7 @@ const MAX_FILES: i64 = 1_000;
 ///
 /// # Errors
 /// Fails if the database fails.
-pub fn record(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
+pub fn record_share(c: &mut AnyConnection, share: Option<&DueShare>) -> Result<(), Error> {
     let Some(share) = share else { return Ok(()) };
     let at = shared_now(c)?;
     let running_until = replace_earlier(c, share)?.filter(|until| *until > at);
@@ -82,7 +82,7 @@ pub(super) fn lease(c: &mut AnyConnection, id: Id) -> Result<Option<Duration>, E
 
 /// Records who uploaded the files of a load or listing, in the transaction that stores it. An erasure finds their names
 /// in its document by this (docs/api/personal-data.md). Only files that the request [looked
-/// up](super::FileClient::look_up) are recorded, because the others are already.
+/// up](super::SystemClient::look_up) are recorded, because the others are already.
 ///
 /// # Errors
 /// Fails if the database fails.

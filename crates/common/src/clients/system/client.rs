@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::found::FoundFiles;
 use super::model::{DueShare, Sharing};
-use super::resolver::{CallError, OnBehalfOf, Resolver};
+use super::resolve::{CallError, OnBehalfOf, SystemApi};
 use crate::Error;
 use crate::auth::Caller;
 use crate::cli::Checks;
+use crate::extract::{Body, Fingerprint};
 use crate::response::validation::ValidationErrors;
 use crate::wire::FileReference;
 
@@ -22,15 +23,15 @@ const MAX_ATTEMPTS: u32 = 3;
 const MAX_FILES: usize = 50;
 
 /// A client for the files of the system service.
-pub struct FileClient(Resolver);
+pub struct SystemClient(SystemApi);
 
-impl FileClient {
+impl SystemClient {
     /// Creates a client of the system service with this base URL (`service.system_url`).
     ///
     /// # Errors
     /// Fails if the URL is invalid. The message names the setting.
     pub fn new(system_url: &str) -> anyhow::Result<Self> {
-        Resolver::new(system_url).map(Self)
+        SystemApi::new(system_url).map(Self)
     }
 
     /// Returns true if the system service answers a probe within 700 ms.
@@ -53,11 +54,11 @@ impl FileClient {
         self.look_up_added(caller, files, &[]).await
     }
 
-    /// Looks up files as [`FileClient::look_up`] does, except those that the load or listing has already: these are in
-    /// the result as they are in `present`.
+    /// Looks up files as [`SystemClient::look_up`] does, except those that the load or listing has already: these are
+    /// in the result as they are in `present`.
     ///
     /// # Errors
-    /// Those of [`FileClient::look_up`].
+    /// Those of [`SystemClient::look_up`].
     pub async fn look_up_added(
         &self,
         caller: &Caller,
@@ -126,7 +127,7 @@ impl FileClient {
     }
 
     /// Returns what makes the calls.
-    pub(super) fn resolver(&self) -> &Resolver {
+    pub(super) fn resolver(&self) -> &SystemApi {
         &self.0
     }
 
@@ -187,4 +188,41 @@ impl FileClient {
 
 fn unavailable(cause: anyhow::Error) -> Error {
     Error::Unavailable(cause, "The system service, which has the files,")
+}
+
+impl<T> Body<T> {
+    /// Applies further rules as [`Body::check`] does. If there are errors, entries for unknown files are added, so that
+    /// all invalid fields are reported at once. Otherwise the system service is not called: the files are looked up
+    /// when the request is carried out.
+    ///
+    /// # Errors
+    /// 400 with all errors.
+    pub async fn check_with_files(
+        self,
+        rules: impl FnOnce(&T, &mut ValidationErrors),
+        client: &SystemClient,
+        caller: &Caller,
+        files: impl FnOnce(&T) -> &[FileReference],
+    ) -> Result<(T, Fingerprint), Error> {
+        self.check_with_added_files(rules, client, caller, files, &[]).await
+    }
+
+    /// Applies further rules as [`Body::check_with_files`] does. `present` are the files that the load or listing has
+    /// already, which may have been archived since.
+    ///
+    /// # Errors
+    /// 400 with all errors.
+    pub async fn check_with_added_files(
+        self,
+        rules: impl FnOnce(&T, &mut ValidationErrors),
+        client: &SystemClient,
+        caller: &Caller,
+        files: impl FnOnce(&T) -> &[FileReference],
+        present: &[FileReference],
+    ) -> Result<(T, Fingerprint), Error> {
+        self.check_and_complete(rules, async |value, errors| {
+            client.report_unknown(caller, files(value), present, errors).await;
+        })
+        .await
+    }
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use anyhow::anyhow;
 use serde_json::Value;
 
-use super::files::{FileClient, PublicCall};
+use super::client::SystemClient;
+use super::public::PublicCall;
 
 /// A client for the places of the system service.
-pub struct PlaceClient(Arc<FileClient>);
+pub struct PlaceClient(Arc<SystemClient>);
 
 /// A postcode to look up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,7 +32,7 @@ pub struct PostcodePoint {
 
 impl PlaceClient {
     /// Creates a client that makes its calls through this one.
-    pub fn new(files: Arc<FileClient>) -> Self {
+    pub fn new(files: Arc<SystemClient>) -> Self {
         Self(files)
     }
 
@@ -131,7 +132,7 @@ mod tests {
     }
 
     fn client(url: &str) -> PlaceClient {
-        PlaceClient::new(Arc::new(FileClient::new(url).unwrap()))
+        PlaceClient::new(Arc::new(SystemClient::new(url).unwrap()))
     }
 
     /// Starts a service that answers six searches with this status, and knows the postcode afterwards.

@@ -8,7 +8,8 @@ use database::Id;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
-use super::files::{FileClient, PublicCall};
+use super::client::SystemClient;
+use super::public::PublicCall;
 
 /// The most files of one call.
 const MAX_IDS: usize = 50;
@@ -23,7 +24,7 @@ const MAX_REMEMBERED: usize = 10_000;
 
 /// A client for links to public images.
 pub struct ImageLinkClient {
-    files: Arc<FileClient>,
+    files: Arc<SystemClient>,
     remembered: Mutex<HashMap<Id, Remembered>>,
 }
 
@@ -48,7 +49,7 @@ impl Remembered {
 
 impl ImageLinkClient {
     /// Creates a client that makes its calls through this one.
-    pub fn new(files: Arc<FileClient>) -> Self {
+    pub fn new(files: Arc<SystemClient>) -> Self {
         Self { files, remembered: Mutex::default() }
     }
 

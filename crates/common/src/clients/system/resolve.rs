@@ -38,7 +38,7 @@ const SYSTEM_NAME: &str = "Drover system";
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
 /// Calls the operation.
-pub(super) struct Resolver {
+pub(super) struct SystemApi {
     pub(super) http: reqwest::Client,
     /// The base URL of the system service, without a slash at the end.
     pub(super) base: String,
@@ -84,7 +84,7 @@ enum Attempt {
     Failed(anyhow::Error),
 }
 
-impl Resolver {
+impl SystemApi {
     /// Creates a resolver for the system service with this base URL.
     ///
     /// # Errors
