@@ -48,7 +48,7 @@ pub(super) struct FileUploadForm {
     /// Comma-separated ids of organisations that may read the files too, up to 200. `*` means everybody.
     #[schema(
         nullable = false,
-        pattern = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb]*$"
+        pattern = r"^[^\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb]*$"
     )]
     organisations: Option<String>,
 }
