@@ -49,7 +49,7 @@ impl Policy for MemberOrAdmin {
     }
 }
 
-/// A caller who meets a policy. A handler with this argument refuses other callers with 403.
+/// A caller who satisfies a policy. A handler with this argument refuses other callers with 403.
 pub struct Authorized<P>(Caller, PhantomData<P>);
 
 impl<P> Deref for Authorized<P> {

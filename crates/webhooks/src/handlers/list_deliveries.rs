@@ -5,12 +5,13 @@ use actix_web::{HttpRequest, get};
 use common::validation::ValidationErrors;
 use common::{
     Authorized, Error, ErrorResponses, JsonResponse, ListParams, MemberOrAdmin, PageRequest, PathId, Query,
+    text_choice,
 };
 use outbox::Status;
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa::openapi::schema::Object;
 
 use crate::Webhooks;
 use crate::delivery::{WebhookDelivery, store};
@@ -32,7 +33,7 @@ struct DeliveryParams {
 }
 
 fn status() -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Status::VARIANTS.iter().copied())).build()
+    text_choice(Status::VARIANTS)
 }
 
 impl DeliveryParams {

@@ -6,14 +6,14 @@ use common::validation::ValidationErrors;
 use common::wire::{ActionResult, QueryText};
 use common::{
     Admin, Authorized, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
-    PageRequest, PathId, Query,
+    PageRequest, PathId, Query, text_choice,
 };
 use database::{AnyConnection, Id};
 use outbox::Status;
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa::openapi::schema::Object;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::notifications::Notification;
@@ -49,12 +49,11 @@ struct NotificationParams {
 }
 
 fn status() -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Status::VARIANTS.iter().copied())).build()
+    text_choice(Status::VARIANTS)
 }
 
 fn event() -> Object {
-    let names = <Event as VariantNames>::VARIANTS.iter().copied();
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names)).build()
+    text_choice(Event::VARIANTS)
 }
 
 impl NotificationParams {

@@ -1,4 +1,4 @@
-//! Tests of the index and its cache against indexes that are built anew, and their listings and searches.
+//! Tests of the index and its cache against indexes that are built from the start, and their listings and searches.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -182,7 +182,7 @@ fn any_step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What the database has: the index is built from it anew to compare.
+/// What the database has: another index is built from it to compare.
 #[derive(Default)]
 struct Stored {
     rows: BTreeMap<Id, FacetColumns>,

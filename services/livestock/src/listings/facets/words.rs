@@ -25,7 +25,7 @@ const MAX_NEW_BYTES: usize = 4 << 10;
 const MAX_DICTIONARY_BYTES: usize = 32 << 20;
 /// Units of two bytes for the numbers of the words of all listings: 96 MiB.
 const MAX_UNITS: usize = 48 << 20;
-/// The words are stored anew when those that are no longer used exceed those in use by this number.
+/// The words are stored again, without the unused ones, when there are this many more unused words than used ones.
 const MAX_UNUSED: usize = 100_000;
 
 /// The words of all listings.

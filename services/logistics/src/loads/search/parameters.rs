@@ -2,11 +2,11 @@
 
 use common::validation::ValidationErrors;
 use common::wire::{DateOrDateTime, QueryText};
-use common::{Format, PageParams, Sorting, parse_words};
+use common::{Format, PageParams, Sorting, parse_words, text_choice};
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
+use utoipa::openapi::schema::Object;
 
 use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
@@ -59,7 +59,7 @@ fn sort_by() -> Object {
 }
 
 fn status() -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(Status::VARIANTS.iter().copied())).build()
+    text_choice(Status::VARIANTS)
 }
 
 impl LoadSearchParams {
