@@ -68,7 +68,7 @@ pub fn globs(files: &Files) -> Vec<String> {
 
 /// Returns the handlers of services outside modules named `handlers`.
 pub fn handlers(files: &Files) -> Vec<String> {
-    let wrong = "a handler outside `handlers`: move it to handlers/<verb>.rs of its resource";
+    let wrong = "a handler outside `handlers`: move it to a file of `handlers` of its resource";
     wrong_uses(files, wrong, |root, _, Use { module, path, .. }| {
         service_below_handlers(root, module).is_some()
             && path.ends_with(&["utoipa".to_owned(), "path".to_owned()])

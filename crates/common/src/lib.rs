@@ -43,9 +43,8 @@ pub use search::{
     Cursor, IdBatch, ListParams, OffsetParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting,
     offset_links, parse_words, stream_by_ids, stream_pages,
 };
-pub use service::{Running, Service, ServiceContext, migrations, openapi, start};
-pub use service::{backfill, cli};
+pub use service::{Running, Service, ServiceContext, backfill, cli, migrations, openapi, start};
 pub use telemetry::context::RequestContext;
-pub use telemetry::failure_streak::FailureStreak;
+pub use telemetry::logs::FailureStreak;
 pub use telemetry::traces;
 pub use tenants::{FairLimiter, FairPermit, Full, TenantLimits};

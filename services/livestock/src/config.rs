@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use common::config::range::within;
+use common::config::values::within;
 use outbox::DeliveryOptions;
 use serde::{Deserialize, Serialize};
 use webhooks::{Held, WebhookOptions};
@@ -12,7 +12,7 @@ use webhooks::{Held, WebhookOptions};
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
     /// Base URL of the system service, which stores the files.
-    #[serde(serialize_with = "common::config::redact::url_text")]
+    #[serde(serialize_with = "common::config::values::url_text")]
     pub system_url: String,
     /// CSV file with the columns `id`, `parent_id` and `name` that replaces the embedded categories.
     pub categories_file: Option<PathBuf>,

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use common::config::range::within;
-use common::config::redact::{secrets, url, url_text};
+use common::config::values::{secrets, url, url_text, within};
 use outbox::DeliveryOptions;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};

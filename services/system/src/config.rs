@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use common::config::redact::{secret, url, without_credentials};
+use common::config::values::{secret, url, without_credentials};
 use redis::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize, Serializer};

@@ -17,7 +17,7 @@ use url::Url;
 
 use super::settings;
 use crate::config::Auth;
-use crate::config::redact::without_credentials;
+use crate::config::values::without_credentials;
 
 /// A key and its algorithm. The algorithm never comes from the token.
 pub(super) struct VerificationKey {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Docs, redact};
+use super::{Docs, values};
 
 /// Section `auth`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct Auth {
     pub jwks_file: Option<PathBuf>,
     /// JWKS URL of the identity provider: `https://`, or `http://` on this machine or in a private network. Redirects
     /// are not followed. The response must be complete within 5 s and have at most 1 MiB.
-    #[serde(serialize_with = "redact::url")]
+    #[serde(serialize_with = "values::url")]
     pub jwks_url: Option<Url>,
     /// The issuer (`iss`) that every token must have.
     pub issuer: Option<String>,

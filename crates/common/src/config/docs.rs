@@ -4,7 +4,7 @@ use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use super::redact;
+use super::values;
 
 /// Section `auth.docs`: the login on the page `/docs/`, by authorization code with PKCE. Without these settings users
 /// of the page paste a token.
@@ -12,10 +12,10 @@ use super::redact;
 #[serde(deny_unknown_fields, default)]
 pub struct Docs {
     /// Authorization endpoint of the identity provider: `https://`, or `http://` on localhost. May have a query.
-    #[serde(serialize_with = "redact::url")]
+    #[serde(serialize_with = "values::url")]
     pub authorization_url: Option<Url>,
     /// Token endpoint of the identity provider: `https://`, or `http://` on localhost.
-    #[serde(serialize_with = "redact::url")]
+    #[serde(serialize_with = "values::url")]
     pub token_url: Option<Url>,
     /// Id of a public client of the identity provider, which has no secret.
     pub client_id: Option<String>,

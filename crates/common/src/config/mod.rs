@@ -4,18 +4,13 @@
 mod auth;
 mod database;
 mod docs;
-mod environment;
-mod error_message;
 mod load;
-mod log;
 mod origins;
-pub mod range;
-pub mod redact;
 mod server;
+mod telemetry;
 #[cfg(test)]
 mod tests;
-mod timeouts;
-mod traces;
+pub mod values;
 
 use serde::{Deserialize, Serialize};
 
@@ -23,12 +18,11 @@ pub use auth::{Auth, Claims};
 pub use database::DatabaseConfig;
 pub use docs::Docs;
 pub(crate) use docs::DocsLogin;
-pub use log::{Log, LogFormat};
 pub(crate) use origins::allows_loopback;
 pub use server::Server;
-pub(crate) use timeouts::Timeouts;
-pub use traces::Traces;
-pub(crate) use traces::headers;
+pub(crate) use server::Timeouts;
+pub(crate) use telemetry::headers;
+pub use telemetry::{Log, LogFormat, Traces};
 
 /// The whole configuration: the sections that every service has, and the service's own section.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

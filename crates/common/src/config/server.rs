@@ -1,9 +1,12 @@
 //! Section `server`.
 
+use std::time::Duration;
+
+use actix_web::{HttpRequest, web};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{origins, range, redact};
+use super::{origins, values};
 
 /// Section `server`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -14,7 +17,7 @@ pub struct Server {
     /// Port to listen on; 0 selects a free port. Each service has its own default.
     pub port: u16,
     /// Base URL that clients use, for links in responses; by default `http://<host>:<port>`.
-    #[serde(serialize_with = "redact::url")]
+    #[serde(serialize_with = "values::url")]
     pub public_url: Option<Url>,
     /// Threads that serve requests; 0: one per core.
     pub workers: usize,
@@ -22,15 +25,15 @@ pub struct Server {
     /// few files: connections take at most three quarters of that limit (`ulimit -Hn`).
     pub connections: usize,
     /// Timeout for the head of the first request on a connection, in seconds, 1 to 86400.
-    #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
+    #[serde(deserialize_with = "values::within::<1, 86_400, _, _>")]
     pub head_seconds: u64,
     /// Timeout for the next request on a connection to begin, in seconds, 1 to 86400. Its head must be complete within
     /// the sum of this and `head_seconds`, counted from the end of the previous response.
-    #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
+    #[serde(deserialize_with = "values::within::<1, 86_400, _, _>")]
     pub idle_seconds: u64,
     /// Timeout for a client that accepts no bytes of a response, or sends less than 16 KiB of a form in this time, in
     /// seconds, 1 to 86400. A JSON body must be complete within this time.
-    #[serde(deserialize_with = "range::within::<1, 86_400, _, _>")]
+    #[serde(deserialize_with = "values::within::<1, 86_400, _, _>")]
     pub stalled_seconds: u64,
     /// How long the service still accepts requests after a signal to stop, in seconds. Meanwhile `/readyz` is 503 and
     /// every response closes its connection, so that proxies switch to other replicas. A second signal ends the drain,
@@ -51,7 +54,7 @@ pub struct Server {
     pub docs_links: Vec<String>,
     /// Origins that browsers may call from; `*` allows every origin. Without origins only the public route group has
     /// CORS headers.
-    #[serde(serialize_with = "redact::origins")]
+    #[serde(serialize_with = "values::origins")]
     pub cors_origins: Vec<String>,
     /// Requests per second of one address to operations without authorization; 0: no limit.
     pub rate_per_second: u32,
@@ -93,5 +96,32 @@ impl Server {
     /// Names the setting to change.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         origins::check(&self.cors_origins)
+    }
+}
+
+/// How long the service waits for a client.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Timeouts {
+    /// For the head of the first request on a connection.
+    pub(crate) head: Duration,
+    /// For the next request to begin. Its head must be complete within the sum of `idle` and `head`, counted from the
+    /// end of the previous response.
+    pub(crate) idle: Duration,
+    /// While the client accepts no bytes of a response, or sends almost nothing of a body.
+    pub(crate) stalled: Duration,
+}
+
+impl Timeouts {
+    /// Returns the configured timeouts.
+    pub(crate) fn new(server: &Server) -> Self {
+        let [head, idle, stalled] =
+            [server.head_seconds, server.idle_seconds, server.stalled_seconds].map(Duration::from_secs);
+        Self { head, idle, stalled }
+    }
+
+    /// Returns the timeouts of the app that serves the request; the defaults if it has none.
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        let configured = request.app_data::<web::Data<Self>>().map(|timeouts| ***timeouts);
+        configured.unwrap_or_else(|| Self::new(&Server::default()))
     }
 }

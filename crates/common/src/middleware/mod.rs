@@ -2,9 +2,7 @@
 
 pub(crate) mod access_control;
 pub(crate) mod activity;
-pub(crate) mod drain_state;
 mod error_response;
-mod public_cors;
 pub(crate) mod rate_limit;
 pub(crate) mod request_lifecycle;
-mod response_headers;
+pub(crate) mod response_headers;

@@ -17,13 +17,10 @@ use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
 use super::activity::{Activity, InFlightGuard};
-use super::drain_state::DrainState;
 use super::error_response::{RenderedError, error_response, render};
-use super::public_cors;
-use super::response_headers::ResponseHeaders;
+use super::response_headers::{DrainState, ResponseHeaders, is_preflight, preflight_response};
 use crate::Error;
-use crate::openapi::unknown_parameters;
-use crate::openapi::{Api, Operation, Route, is_public};
+use crate::openapi::{Api, Operation, Route, is_public, unknown_parameters};
 use crate::telemetry::context::RequestContext;
 use crate::telemetry::metrics::RequestMetrics;
 use crate::telemetry::traces;
@@ -76,8 +73,8 @@ pub(crate) async fn request_lifecycle(
     headers.unknown_parameters =
         operation.and_then(|operation| unknown_parameters::header_value(request.query_string(), operation));
     let metrics = operation.map_or(&api.others, |operation| &operation.metrics);
-    if headers.is_public && route.pattern().is_some() && public_cors::is_preflight(&request) {
-        let mut response = public_cors::preflight_response(&request);
+    if headers.is_public && route.pattern().is_some() && is_preflight(&request) {
+        let mut response = preflight_response(&request);
         headers.add_to(&mut response);
         traces::end_request(headers.context.traced.as_ref(), response.status().as_u16());
         return Ok(request.into_response(response));

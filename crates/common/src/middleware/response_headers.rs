@@ -1,10 +1,13 @@
-//! The headers that every response carries.
+//! The headers that every response carries, and those of the route group `/v1/public`, which is open to every origin
+//! (`docs/api/browsers.md`).
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use actix_web::dev::ServiceRequest;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use actix_web::{HttpResponse, web};
+use actix_web::http::{ConnectionType, Method};
+use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::drain_state::DrainState;
-use super::public_cors;
 use crate::telemetry::context::{REQUEST_ID, RequestContext};
 
 const UNKNOWN_PARAMETERS: HeaderName = HeaderName::from_static("x-unknown-parameters");
@@ -31,7 +34,7 @@ impl ResponseHeaders {
         let is_success = response.status().is_success();
         let headers = response.headers_mut();
         if self.is_public {
-            public_cors::add_headers(headers, is_success);
+            add_public_headers(headers, is_success);
         }
         if let Some(names) = &self.unknown_parameters {
             headers.insert(UNKNOWN_PARAMETERS, names.clone());
@@ -67,5 +70,63 @@ fn add_to_vary(headers: &mut HeaderMap, added: &str) {
     }
     if let Ok(value) = HeaderValue::try_from(names.join(", ")) {
         headers.insert(header::VARY, value);
+    }
+}
+
+/// Caches may store a success for 300 seconds, unless the handler says otherwise.
+const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
+const ANY: HeaderValue = HeaderValue::from_static("*");
+
+/// Returns whether the request is a CORS preflight, as the Fetch standard defines it.
+pub(super) fn is_preflight(request: &ServiceRequest) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// Returns the response to a preflight. Browsers may cache it for an hour.
+pub(super) fn preflight_response(request: &ServiceRequest) -> HttpResponse {
+    let mut response = HttpResponse::NoContent();
+    response.insert_header((header::ACCESS_CONTROL_ALLOW_METHODS, "GET, HEAD"));
+    response.insert_header((header::ACCESS_CONTROL_MAX_AGE, "3600"));
+    if let Some(requested) = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS) {
+        response.insert_header((header::ACCESS_CONTROL_ALLOW_HEADERS, requested.clone()));
+    }
+    response.finish()
+}
+
+/// Adds the headers of every response of the group.
+pub(super) fn add_public_headers(headers: &mut HeaderMap, is_success: bool) {
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANY);
+    if is_success && !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
+    }
+}
+
+/// Whether the service drains.
+#[derive(Default)]
+pub(crate) struct DrainState(AtomicBool);
+
+impl DrainState {
+    /// Returns the state of the app that serves the request.
+    pub(crate) fn of(request: &HttpRequest) -> Option<web::Data<Self>> {
+        request.app_data().cloned()
+    }
+
+    /// Begins the drain.
+    pub(crate) fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if the drain has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Makes the response the last one on its connection if the service drains.
+    pub(crate) fn finish(&self, response: &mut HttpResponse) {
+        if self.has_begun() {
+            response.head_mut().set_connection_type(ConnectionType::Close);
+        }
     }
 }

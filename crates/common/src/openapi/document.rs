@@ -1,10 +1,12 @@
 //! Completion of the OpenAPI document with parts that utoipa attributes cannot express.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::OpenApi;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 use super::{examples, is_public};
+use crate::config::DocsLogin;
 use crate::response::error::ErrorBody;
 use crate::wire;
 
@@ -130,5 +132,46 @@ fn add_responses(operation: &mut Value, is_post: bool) {
             response["content"]["application/json"]["schema"] =
                 json!({"$ref": "#/components/schemas/ErrorBody"});
         }
+    }
+}
+
+/// Name of the security scheme.
+const SCHEME: &str = "login";
+
+/// Adds the login as a second security scheme, beside `bearer`, to the document and to each operation that needs a
+/// token.
+pub(crate) fn add_login(document: &mut Value, login: &DocsLogin) {
+    let scopes: Map<_, _> = login.scopes.iter().map(|scope| (scope.clone(), json!(""))).collect();
+    document["components"]["securitySchemes"][SCHEME] = json!({
+        "type": "oauth2",
+        "flows": {"authorizationCode": {
+            "authorizationUrl": login.authorization_url,
+            "tokenUrl": login.token_url,
+            "scopes": scopes,
+        }},
+    });
+    let items = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    for operation in items.filter_map(Value::as_object_mut).flat_map(|item| item.values_mut()) {
+        if let Some(security) = operation.get_mut("security").and_then(Value::as_array_mut) {
+            security.push(json!({SCHEME: []}));
+        }
+    }
+}
+
+/// Returns the schema of a text that is one of these values, for parameters with `schema_with`.
+pub fn text_choice(values: &[&str]) -> Object {
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(values.iter().copied())).build()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lists_the_values() {
+        let schema = serde_json::to_value(text_choice(&["active", "archived"])).unwrap();
+        assert_eq!(schema, json!({"type": "string", "enum": ["active", "archived"]}));
     }
 }

@@ -3,31 +3,29 @@
 
 mod document;
 mod examples;
-mod login;
 mod published;
-mod route;
 mod schema_validator;
-mod text_choice;
 pub(crate) mod unknown_parameters;
 pub(crate) mod validator;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
+use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
+use actix_web::{HttpMessage, HttpRequest};
 use metrics::Gauge;
 use serde_json::{Map, Value, json};
+use validator::Schema;
 
 use crate::Error;
 use crate::response::negotiate::Accept;
 use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 
-pub(crate) use document::{API_VERSION, add_text_schemas, finish};
-pub(crate) use login::add_login;
+pub use document::text_choice;
+pub(crate) use document::{API_VERSION, add_login, add_text_schemas, finish};
 pub(crate) use published::publish;
-pub(crate) use route::Route;
 pub use schema_validator::SchemaValidator;
-pub use text_choice::text_choice;
-use validator::Schema;
 
 /// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
@@ -192,6 +190,32 @@ pub(crate) fn parameters_schema(operation: &Value) -> Option<Value> {
     }
     (!properties.is_empty())
         .then(|| json!({"type": "object", "properties": properties, "required": required}))
+}
+
+/// The pattern of the route that the router will choose, such as `/v1/loads/{id}`; `None` if no route matches.
+#[derive(Clone, Default)]
+pub(crate) struct Route(Option<Rc<str>>);
+
+impl Route {
+    /// Finds the route as the router does: by the decoded path, in which `%63` is `c`.
+    pub(crate) fn find(request: &ServiceRequest) -> Self {
+        Self(request.resource_map().match_pattern(request.match_info().as_str()).map(Rc::from))
+    }
+
+    /// Returns the route that the outermost layer has [found](Self::find) and stored in the extensions.
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        request.extensions().get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// Returns the pattern.
+    pub(crate) fn pattern(&self) -> Option<&str> {
+        self.0.as_deref()
+    }
+
+    /// Returns the documented operation with this method on the route, if there is one.
+    pub(crate) fn operation<'a>(&self, api: &'a Api, method: &Method) -> Option<&'a Operation> {
+        api.operation(self.pattern()?, method)
+    }
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, ObjectBuilder, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::model::{ErasureResult, RecordKinds, RecordQuery};
-use super::{erase as erasure, export as exporter, user_id};
+use super::model::{ErasureResult, RecordKinds, RecordQuery, check_user_id};
+use super::records;
 use crate::auth::{Admin, Authorized};
 use crate::extract::Fingerprint;
 use crate::extract::idempotency::Idempotency;
@@ -47,9 +47,9 @@ pub(crate) async fn export(
     records: Data<RecordKinds>,
     db: Data<Database>,
 ) -> Result<HttpResponse, Error> {
-    let query = RecordQuery { user_id: user_id::check(path.into_inner())?, after: None, limit: 0 };
+    let query = RecordQuery { user_id: check_user_id(path.into_inner())?, after: None, limit: 0 };
     let kinds = records.kinds.iter().filter(|kind| !kind.are_copies()).copied().collect();
-    let body = exporter::body((**db).clone(), kinds, query).await?;
+    let body = records::body((**db).clone(), kinds, query).await?;
     tracing::info!("personal data of a user was exported");
     let attachment = format!("attachment; filename=\"personal-data-{}.json\"", records.service);
     Ok(HttpResponse::Ok()
@@ -76,9 +76,9 @@ pub(crate) async fn erase(
     records: Data<RecordKinds>,
     db: Data<Database>,
 ) -> Result<JsonResponse, Error> {
-    let user_id = user_id::check(path.into_inner())?;
+    let user_id = check_user_id(path.into_inner())?;
     let run = idempotency.run_external(&db, fingerprint, async || {
-        let result = erasure::run(&db, &records.kinds, user_id).await?;
+        let result = records::run(&db, &records.kinds, user_id).await?;
         JsonResponse::json(&result)
     });
     run.await

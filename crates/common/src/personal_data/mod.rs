@@ -4,12 +4,10 @@
 //! A service lists its [`RecordKind`]s in [`Service::record_kinds`](crate::Service::record_kinds), one for each table
 //! and column with the id of a user. The kinds of the tables that every service has are added here.
 
-mod erase;
-mod export;
 pub(crate) mod handlers;
 mod model;
+mod records;
 mod store;
-mod user_id;
 
 pub(crate) use model::RecordKinds;
 pub use model::{

@@ -1,11 +1,15 @@
 //! Pages of a search: by limit and offset, or by a cursor, which costs the same on every page.
 
+use actix_web::HttpRequest;
+use database::Json;
 use database::search::Position;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::IntoParams;
 
-use super::cursor::Cursor;
-use super::sort::Sorting;
+use super::sort::{Cursor, Sorting};
+use crate::Error;
+use crate::response::json::JsonResponse;
 use crate::response::negotiate::Format;
 use crate::response::validation::{Code, ValidationErrors};
 use crate::wire::QueryText;
@@ -125,8 +129,160 @@ impl PageRequest {
     }
 }
 
+/// Query parameters of a list that is paged by limit and offset only, as JSON only (docs/api/lists.md).
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct OffsetParams {
+    /// Entries on a page, by default 20.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<i64>,
+    /// Entries to skip.
+    #[param(minimum = 0, maximum = 1_000_000)]
+    offset: Option<i64>,
+    /// `true`: count all entries, in `X-Total-Count`.
+    count: bool,
+}
+
+impl OffsetParams {
+    /// Returns the page.
+    pub fn page(&self) -> PageRequest {
+        PageRequest {
+            limit: self.limit.unwrap_or(DEFAULT_LIMIT),
+            offset: self.offset.unwrap_or(0),
+            after: None,
+        }
+    }
+
+    /// Makes the response of the rows that were [fetched](PageRequest::fetch); `total` is the number of all entries.
+    ///
+    /// # Errors
+    /// Fails if an entry cannot be serialized.
+    pub fn response<T: Serialize>(
+        &self,
+        request: &HttpRequest,
+        public_url: &str,
+        mut rows: Vec<T>,
+        total: i64,
+    ) -> Result<JsonResponse, Error> {
+        let page = self.page();
+        let limit = usize::try_from(page.limit).unwrap_or(0);
+        let links = offset_links(request, public_url, &page, rows.len() > limit);
+        rows.truncate(limit);
+        let response = JsonResponse::json(&rows)?.links(links);
+        Ok(if self.count { response.header("X-Total-Count", total.to_string()) } else { response })
+    }
+}
+
+/// A page of documents, and where the next page begins.
+#[derive(Debug)]
+pub struct ResultPage {
+    /// The documents, as JSON text.
+    pub documents: Vec<String>,
+    /// The cursor of the last row, if more rows follow.
+    pub next: Option<Cursor>,
+    /// The number of all matches, if it was requested.
+    pub total: Option<i64>,
+}
+
+impl ResultPage {
+    /// Makes a page of the rows that were [fetched](PageRequest::fetch).
+    pub fn new<K>(mut rows: Vec<(Json, Position)>, page: &PageRequest, sorting: &Sorting<K>) -> Self {
+        let limit = usize::try_from(page.limit).unwrap_or(0);
+        let has_more = rows.len() > limit;
+        rows.truncate(limit);
+        let next = rows.last().filter(|_| has_more).map(|(_, position)| sorting.cursor(position.clone()));
+        Self { documents: rows.into_iter().map(|(document, _)| document.0).collect(), next, total: None }
+    }
+
+    /// Makes the response, with its headers `Link` and `X-Total-Count`.
+    pub fn response(&self, request: &HttpRequest, public_url: &str, page: &PageRequest) -> JsonResponse {
+        let next = self.next.as_ref().map(|cursor| ("cursor", cursor.encode()));
+        let links = links(request, public_url, page, next);
+        let response = JsonResponse::array(self.documents.iter().map(String::as_str)).links(links);
+        match self.total {
+            Some(total) => response.header("X-Total-Count", total.to_string()),
+            None => response,
+        }
+    }
+}
+
+/// The words of a query. A row must contain each of them, so each costs a comparison with every row.
+const MAX_WORDS: usize = 16;
+
+/// Returns the words of the parameter `query` in lower case. Adds an error if there are too many.
+pub fn parse_words(query: Option<&QueryText>, errors: &mut ValidationErrors) -> Vec<String> {
+    let query = query.map(|query| query.to_lowercase()).unwrap_or_default();
+    let words: Vec<_> = query.split_whitespace().map(str::to_owned).collect();
+    if words.len() > MAX_WORDS {
+        let maximum = json!({ "maximum": MAX_WORDS });
+        errors.push_with("query", Code::Length, format!("must have at most {MAX_WORDS} words"), maximum);
+    }
+    words
+}
+
+/// The most rows that `offset` can skip.
+pub(super) const MAX_OFFSET: i64 = 1_000_000;
+
+/// With a longer query only the `next` link is sent: each link repeats the query, and proxies accept some KiB of
+/// headers.
+const MAX_LINKED_QUERY_BYTES: usize = 2048;
+/// A longer header is left out.
+const MAX_HEADER_BYTES: usize = 4096;
+
+/// Returns the `Link` header of a page that has no cursors. `more` says whether rows follow.
+pub fn offset_links(request: &HttpRequest, public_url: &str, page: &PageRequest, more: bool) -> String {
+    let next = (page.offset + page.limit).min(MAX_OFFSET);
+    links(request, public_url, page, more.then(|| ("offset", next.to_string())))
+}
+
+/// Returns the `Link` header; `next` is the parameter that leads to the next page. Its value is an offset or a cursor,
+/// which need no encoding.
+pub(super) fn links(
+    request: &HttpRequest,
+    public_url: &str,
+    page: &PageRequest,
+    next: Option<(&'static str, String)>,
+) -> String {
+    let mut links = String::new();
+    let query = query_without_start(request);
+    let mut add = |relation, start: Option<(&str, &str)>| {
+        let separator = if links.is_empty() { "" } else { ", " };
+        links.extend([separator, "<", public_url, request.path()]);
+        let query = (!query.is_empty()).then_some(query.as_str());
+        let start = start.map(|(name, value)| [name, "=", value].concat());
+        for (separator, part) in ["?", "&"].into_iter().zip(query.into_iter().chain(start.as_deref())) {
+            links.extend([separator, part]);
+        }
+        links.extend([">; rel=\"", relation, "\""]);
+    };
+    let is_short = request.query_string().len() <= MAX_LINKED_QUERY_BYTES;
+    if is_short {
+        add("first", None);
+    }
+    if is_short && page.after.is_none() && page.offset > 0 {
+        let offset = (page.offset - page.limit).max(0).to_string();
+        add("prev", Some(("offset", &offset)));
+    }
+    if let Some((name, value)) = next {
+        add("next", Some((name, &value)));
+    }
+    if links.len() > MAX_HEADER_BYTES {
+        links.clear();
+    }
+    links
+}
+
+/// Returns this request's query without the parameters that say where the page begins.
+fn query_without_start(request: &HttpRequest) -> String {
+    let parameters = url::form_urlencoded::parse(request.query_string().as_bytes());
+    let others = parameters.filter(|(name, _)| name != "offset" && name != "cursor");
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(others).finish()
+}
+
 #[cfg(test)]
 mod tests {
+    use actix_web::test::TestRequest;
     use database::Id;
     use database::search::{Nulls, SortType, SortValue};
 
@@ -169,5 +325,49 @@ mod tests {
                 assert!(is_refused(&encoded("-createdAt"), sort));
             }
         }
+    }
+
+    #[test]
+    fn responses_carry_the_total() {
+        let request = actix_web::test::TestRequest::with_uri("/v1/loads?limit=2").to_http_request();
+        let rows = ResultPage { documents: vec!["{}".into(), "{}".into()], next: None, total: Some(6) };
+        let page = PageRequest { limit: 2, offset: 0, after: None };
+        let response = rows.response(&request, "http://h", &page);
+        assert_eq!(response.body, "[{},{}]");
+        assert_eq!(response.headers[0].1, "<http://h/v1/loads?limit=2>; rel=\"first\"");
+        assert_eq!(response.headers[1], ("X-Total-Count".to_owned(), "6".to_owned()));
+    }
+
+    const PAGE: PageRequest = PageRequest { limit: 2, offset: 4, after: None };
+
+    #[test]
+    fn links_keep_the_other_parameters() {
+        let request = TestRequest::with_uri("/v1/loads?limit=2&f%3Astatus=upcoming&offset=4");
+        let expected = "<http://h/v1/loads?limit=2&f%3Astatus=upcoming>; rel=\"first\", \
+                        <http://h/v1/loads?limit=2&f%3Astatus=upcoming&offset=2>; rel=\"prev\"";
+        assert_eq!(links(&request.to_http_request(), "http://h", &PAGE, None), expected);
+    }
+
+    #[test]
+    fn long_queries_have_only_the_next_link() {
+        let query = "x".repeat(MAX_LINKED_QUERY_BYTES + 1);
+        let request = TestRequest::with_uri(&format!("/v1/loads?query={query}&offset=4")).to_http_request();
+        let more = offset_links(&request, "http://h", &PAGE, true);
+        assert_eq!(more, format!("<http://h/v1/loads?query={query}&offset=6>; rel=\"next\""));
+        assert_eq!(offset_links(&request, "http://h", &PAGE, false), "");
+        let uri = format!("/v1/loads?query={}", "x".repeat(MAX_HEADER_BYTES));
+        let longer = TestRequest::with_uri(&uri).to_http_request();
+        assert_eq!(offset_links(&longer, "http://h", &PAGE, true), "");
+    }
+
+    #[test]
+    fn hostile_queries_stay_inside_their_links() {
+        let hostile = "/v1/loads?a=%0d%0aSet-Cookie:%20b&b=%3E%3B%20rel%3D%22next%22,%3Chttp:%2F%2Fevil%2F%3E&%22%3E=%C3%A4";
+        let request = TestRequest::with_uri(hostile).to_http_request();
+        let links = offset_links(&request, "http://h", &PAGE, true);
+        assert_eq!(links.matches('<').count(), 3, "{links}");
+        assert_eq!(links.matches("rel=").count(), 3, "{links}");
+        assert!(links.split(", ").all(|link| link.starts_with("<http://h/v1/loads?")), "{links}");
+        assert!(links.bytes().all(|b| b.is_ascii_graphic() || b == b' '), "{links}");
     }
 }

@@ -10,9 +10,8 @@ use futures_util::stream::{self, Stream};
 use opentelemetry::context::FutureExt;
 use tracing::Instrument;
 
-use super::cursor::Cursor;
-use super::page::PageRequest;
-use super::result_page::ResultPage;
+use super::page::{PageRequest, ResultPage};
+use super::sort::Cursor;
 use crate::Error;
 
 /// Maximum number of ids held in memory. Without an index for the order each batch sorts all matches again, so few

@@ -15,9 +15,9 @@ use url::Url;
 use super::{Service, swagger_ui};
 use crate::Error;
 use crate::auth::Verifier;
-use crate::middleware::drain_state::DrainState;
+use crate::middleware::response_headers::DrainState;
 use crate::openapi::Api;
-use crate::telemetry::recorder;
+use crate::telemetry::metrics;
 
 /// Timeout for the checks of `/readyz`. Orchestrators wait only one second for the response.
 const CHECK_TIMEOUT: Duration = Duration::from_millis(900);
@@ -117,7 +117,7 @@ async fn ready<S: Service>(
 async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {
     db.update_metrics();
     // Not on a blocking thread: all of them may be waiting for the database.
-    let text = recorder::render();
+    let text = metrics::render();
     Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
 }
 

@@ -2,16 +2,11 @@
 
 mod allocator;
 pub mod backfill;
-mod background;
 pub mod cli;
 mod connection;
-mod connection_limit;
 mod cors;
-mod docs_links;
 mod document;
-mod drain;
 mod health;
-mod listen;
 mod running;
 mod server;
 mod start;

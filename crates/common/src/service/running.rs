@@ -1,19 +1,24 @@
 //! A running service and its shutdown.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::pin::Pin;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
 use actix_web::web::Data;
 use database::Database;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::Shutdown;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-use super::drain::Acceptor;
-use crate::middleware::drain_state::DrainState;
+use super::{Service, ServiceContext};
+use crate::extract::idempotency;
+use crate::middleware::rate_limit::RateLimiter;
+use crate::middleware::response_headers::DrainState;
 use crate::settings::RuntimeSettings;
+use crate::telemetry::metrics;
 use crate::telemetry::traces::Export;
 
 /// A service that answers requests.
@@ -81,5 +86,73 @@ impl Running {
                 }
             }
         }
+    }
+}
+
+/// How often expired idempotency keys are removed.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
+
+/// Spawns the tasks. They are aborted when the set is dropped.
+pub(super) fn spawn_background<S: Service>(
+    service: Data<S>,
+    settings: Data<RuntimeSettings>,
+    limiter: Data<RateLimiter>,
+    context: &ServiceContext,
+) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(RuntimeSettings::watch(settings));
+    tasks.spawn(S::background(service));
+    tasks.spawn(async move { limiter.run_cleanup().await });
+    tasks.spawn(prune_idempotency_keys(context.db.clone()));
+    let verifier = context.verifier.clone();
+    tasks.spawn(async move { verifier.fetch_first_keys().await });
+    tasks.spawn(metrics::run_upkeep());
+    tasks
+}
+
+async fn prune_idempotency_keys(db: Database) {
+    loop {
+        tokio::time::sleep(PRUNE_INTERVAL).await;
+        if let Err(error) = db.write(idempotency::prune).await {
+            tracing::warn!(error = format!("{error:?}"), "expired idempotency keys could not be removed");
+        }
+    }
+}
+
+/// Time for clients whose connections were accepted last to send their requests.
+const SETTLE_TIME: Duration = Duration::from_millis(500);
+/// The accept queue is polled this many times for a moment in which it is empty,
+const MAX_POLLS: u32 = 1000;
+/// at this interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+
+/// A second handle on the listening socket, which stops accepting connections without losing requests.
+///
+/// Senders learn late that a service stops: orchestrators request `/readyz` every few seconds, and proxies keep
+/// connections open. A proxy may send a POST on a connection that is just being closed, and will not retry it. So for
+/// `server.drain_seconds` the service reports that it stops and still answers, and every response closes its
+/// connection. Then the listener refuses new connections, and requests on accepted connections are still answered.
+pub(super) struct Acceptor(pub(super) TcpListener);
+
+impl Acceptor {
+    /// Refuses new connections, so that their clients can use another replica. Accepted connections stay open.
+    ///
+    /// Closing a listener resets the connections in its accept queue. So this waits until the queue is empty.
+    pub(super) async fn close(&self, server: &ServerHandle) {
+        for _ in 0..MAX_POLLS {
+            if !self.has_pending_connections() {
+                break;
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+        // Refuses connections at once on Linux. On other systems `pause` closes the listener a little later.
+        let _ = rustix::net::shutdown(&self.0, Shutdown::Read);
+        server.pause().await;
+        sleep(SETTLE_TIME).await;
+    }
+
+    fn has_pending_connections(&self) -> bool {
+        let mut listener = [PollFd::new(&self.0, PollFlags::IN)];
+        matches!(poll(&mut listener, Some(&Timespec::default())), Ok(1..))
     }
 }

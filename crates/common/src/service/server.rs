@@ -1,6 +1,7 @@
-//! The HTTP server: workers that accept connections and run the app on each.
+//! The HTTP server: the listening socket, and workers that accept connections and run the app on each.
 
 use std::io;
+use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -11,10 +12,10 @@ use actix_service::{IntoServiceFactory, ServiceFactory, ServiceFactoryExt, fn_se
 use actix_web::body::MessageBody;
 use actix_web::dev::AppConfig;
 use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::net::TcpStream;
 
 use super::connection::Connection;
-use super::connection_limit::max_connections;
 use super::unparsed::UnparsedRequests;
 use crate::config::{self, Timeouts};
 
@@ -86,4 +87,32 @@ where
 fn worker_count(configured: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
     if configured > 0 { configured } else { cores() }
+}
+
+/// Binds the listening socket.
+///
+/// # Errors
+/// Names the setting to change.
+pub(super) fn listen(host: &str, port: u16) -> anyhow::Result<TcpListener> {
+    TcpListener::bind((host, port)).map_err(|error| {
+        let remedy = match error.kind() {
+            ErrorKind::AddrInUse => "stop what uses that port, or set server.port (DROVER_SERVER__PORT)",
+            ErrorKind::PermissionDenied => "set server.port (DROVER_SERVER__PORT) to 1024 or more",
+            _ => {
+                "set server.host (DROVER_SERVER__HOST) to an address of this machine, such as 127.0.0.1, or 0.0.0.0 for \
+                 all of them"
+            }
+        };
+        anyhow::anyhow!("cannot listen on {host}:{port}: {error}: {remedy}")
+    })
+}
+
+/// Returns the maximum number of connections: the configured number, but at most three quarters of the files that the
+/// process may open. Raises the soft limit on open files to the hard limit, as every process may.
+pub(super) fn max_connections(configured: usize) -> usize {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let files = if setrlimit(Resource::Nofile, raised).is_ok() { limit.maximum } else { limit.current };
+    let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+    configured.min(files / 4 * 3).max(1)
 }

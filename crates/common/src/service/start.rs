@@ -8,18 +8,17 @@ use actix_web::web::Data;
 use anyhow::{Context, ensure};
 use database::Database;
 
-use super::drain::Acceptor;
-use super::listen::listen;
-use super::running::Running;
+use super::running::{Acceptor, Running};
+use super::server::listen;
 use super::state::State;
 use super::tables::{migrations, options, standby};
-use super::{Service, ServiceContext, background, docs_links, server};
+use super::{Service, ServiceContext, running, server, swagger_ui};
 use crate::auth::Verifier;
 use crate::config::Config;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::settings;
+use crate::telemetry::metrics;
 use crate::telemetry::traces::{Export, Traces};
-use crate::telemetry::{metrics, recorder};
 
 /// Opens everything that a service needs, and starts to answer requests.
 ///
@@ -38,8 +37,12 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let acceptor = Acceptor(listener.try_clone()?);
     let worker_state = state.clone();
     let server = server::serve(listener, &config.server, move || worker_state.app())?;
-    let background =
-        background::spawn(state.service.clone(), state.settings.clone(), state.limiter.clone(), &context);
+    let background = running::spawn_background(
+        state.service.clone(),
+        state.settings.clone(),
+        state.limiter.clone(),
+        &context,
+    );
     tracing::info!(service = S::NAME, %address, "ready");
     let service = state.service.clone();
     Ok(Running {
@@ -76,7 +79,7 @@ async fn create_demo_data<S: Service>(service: &S) -> anyhow::Result<()> {
 /// Names the setting to change.
 pub(super) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
     config.server.check()?;
-    docs_links::check(&config.server.docs_links)?;
+    swagger_ui::check(&config.server.docs_links)?;
     config.auth.docs.login()?;
     config.traces.check()?;
     RateLimiter::open(&config.server)?;
@@ -91,7 +94,7 @@ pub(super) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
 
 /// Installs the recorder and registers the metrics. Must run before anything is recorded.
 fn register_metrics<S: Service>() {
-    recorder::install();
+    metrics::install();
     metrics::register_metrics(S::NAME);
     S::register_metrics();
 }

@@ -12,17 +12,17 @@ use utoipa_actix_web::AppExt;
 use super::cors::cors;
 use super::document::{exact_openapi, operations};
 use super::health::{self, Readiness, ServiceIndex};
-use super::swagger_ui::SwaggerUi;
-use super::{Service, ServiceContext, docs_links};
+use super::swagger_ui::{self, SwaggerUi};
+use super::{Service, ServiceContext};
 use crate::Error;
 use crate::auth::Verifier;
 use crate::config::{Config, Timeouts};
 use crate::extract::JsonLimit;
 use crate::extract::idempotency::KeyedLocks;
 use crate::middleware::access_control::access_control;
-use crate::middleware::drain_state::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
+use crate::middleware::response_headers::DrainState;
 use crate::openapi::unknown_parameters::StrictParameters;
 use crate::openapi::{Api, add_login};
 use crate::personal_data::RecordKinds;
@@ -63,7 +63,7 @@ impl<S: Service> State<S> {
             add_login(&mut document, login);
         }
         let public_url = server.public_url.as_ref().map(|url| url.as_str().trim_end_matches('/'));
-        let bar = docs_links::bar(S::NAME, &context.public_url, &server.docs_links)?;
+        let bar = swagger_ui::bar(S::NAME, &context.public_url, &server.docs_links)?;
         let api = Data::new(Api::new(&document, public_url)?);
         let settings = Data::new(RuntimeSettings::open(&context.db, &config.log.level).await?);
         Ok(Self {

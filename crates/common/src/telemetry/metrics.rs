@@ -1,11 +1,20 @@
-//! The metrics of requests and of calls to other services (`docs/metrics.md`).
+//! The metrics of requests, of calls to other services and of the process (`docs/metrics.md`).
 //!
 //! Metric handles are created once, because looking one up by name and labels costs more than recording a value.
 //! Counters start at 0: Prometheus' `rate` misses the first event of a counter that appears with it.
 
-use metrics::{Counter, Gauge, Histogram, counter, gauge, histogram};
-use metrics::{describe_counter, describe_gauge, describe_histogram};
+use std::fs;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+    histogram,
+};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use parking_lot::RwLock;
+use rustix::param::{clock_ticks_per_second, page_size};
+use rustix::process::{Resource, getrlimit};
 
 /// Statuses whose counters exist before the first response.
 const INITIAL_STATUSES: [u16; 3] = [200, 500, 503];
@@ -139,4 +148,94 @@ pub(crate) fn register_metrics(service: &'static str) {
         exported_spans(outcome).increment(0);
     }
     gauge!("drover_build_info", "service" => service, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
+}
+
+static RECORDER: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// How often recorded values are aggregated.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
+/// Bounds of histograms of durations. The last one is the longest time that a request may wait for a dependency.
+const SECONDS_BUCKETS: [f64; 15] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
+/// Bounds of histograms of sizes, in items.
+const SIZE_BUCKETS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 256.0];
+
+/// Installs the recorder. Metrics that are recorded before are lost. Only the first call in a process has an effect.
+pub(crate) fn install() {
+    recorder();
+}
+
+/// Returns all metrics in Prometheus text format.
+pub(crate) fn render() -> String {
+    recorder().map(PrometheusHandle::render).unwrap_or_default() + &render_process()
+}
+
+/// Aggregates recorded values while the service runs. Without it every value of a histogram stays in memory until the
+/// next [`render`].
+pub(crate) async fn run_upkeep() {
+    loop {
+        tokio::time::sleep(UPKEEP_INTERVAL).await;
+        if let Some(recorder) = recorder() {
+            recorder.run_upkeep();
+        }
+    }
+}
+
+fn recorder() -> Option<&'static PrometheusHandle> {
+    let install = || {
+        PrometheusBuilder::new()
+            .set_buckets_for_metric(Matcher::Suffix("_seconds".into()), &SECONDS_BUCKETS)
+            .and_then(|b| b.set_buckets_for_metric(Matcher::Suffix("_size".into()), &SIZE_BUCKETS))
+            .and_then(PrometheusBuilder::install_recorder)
+            .ok()
+    };
+    RECORDER.get_or_init(install).as_ref()
+}
+
+/// Start of the machine, in seconds since 1970. Read once: it shifts with the clock, which would look like a restart.
+static BOOT_TIME: OnceLock<Option<f64>> = OnceLock::new();
+
+/// Name, type, help text, value.
+type Metric = (&'static str, &'static str, &'static str, f64);
+
+/// Returns the metrics of the process (`process_*`) in Prometheus text format, from `/proc`; none on other systems than
+/// Linux. They are not in the recorder, because processor time is a fraction of seconds and its counters are integers.
+fn render_process() -> String {
+    let lines = read().into_iter().flatten().map(|(name, kind, help, value)| {
+        format!("# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n\n")
+    });
+    lines.collect::<Vec<_>>().concat()
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a metric is a float")]
+fn read() -> Option<[Metric; 7]> {
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // proc(5) counts fields from 1. The second one is the name, which may contain anything, so parsing starts at the
+    // third.
+    let fields: Vec<f64> =
+        stat.rsplit_once(')')?.1.split_whitespace().map(|field| field.parse().unwrap_or(0.0)).collect();
+    let field = |number: usize| fields.get(number - 3).copied();
+    let (ticks, page) = (clock_ticks_per_second() as f64, page_size() as f64);
+    let boot = (*BOOT_TIME.get_or_init(read_boot_time))?;
+    let open_files = fs::read_dir("/proc/self/fd").ok()?.count() as f64;
+    let max_files = getrlimit(Resource::Nofile).current.map_or(f64::INFINITY, |limit| limit as f64);
+    Some([
+        ("process_cpu_seconds_total", "counter", "Processor time used", (field(14)? + field(15)?) / ticks),
+        ("process_resident_memory_bytes", "gauge", "Memory in use", field(24)? * page),
+        ("process_virtual_memory_bytes", "gauge", "Memory mapped", field(23)?),
+        ("process_open_fds", "gauge", "Open file descriptors", open_files),
+        ("process_max_fds", "gauge", "Maximum number of open file descriptors", max_files),
+        ("process_threads", "gauge", "Threads", field(20)?),
+        (
+            "process_start_time_seconds",
+            "gauge",
+            "Start time, in seconds since 1970",
+            boot + field(22)? / ticks,
+        ),
+    ])
+}
+
+fn read_boot_time() -> Option<f64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()
 }

@@ -1,8 +1,6 @@
 //! Pages of a search in any order: sort keys, keyset conditions, and queries merged from branches.
 
-pub mod fulltext;
 mod keyset;
-pub mod like;
 mod merged_query;
 mod sort_key;
 pub mod words;

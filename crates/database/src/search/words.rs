@@ -2,13 +2,13 @@
 //! lower case. A word may be anywhere in the text, also within a word of it; a word of one letter or digit matches only
 //! the beginning of a word.
 
+use diesel::dsl::sql;
 use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::{BigInt, Bool, Text};
 
-use super::like;
-use crate::MultiBackend;
+use crate::{AnyConnection, MultiBackend};
 
 /// The characters before the beginning of a word, in the brackets of a pattern of SQLite: in ASCII all but letters and
 /// digits, and the punctuation and spaces of other blocks. Both databases compare code points.
@@ -81,7 +81,7 @@ impl HasWord {
                 regexes: [regex("^"), regex(&format!("[{SEPARATORS_POSTGRES}]"))],
             }
         });
-        Self { column, like: like::containing(word) + &like_end, begins }
+        Self { column, like: containing(word) + &like_end, begins }
     }
 }
 
@@ -123,6 +123,51 @@ impl QueryId for HasWord {
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
+/// A full-text query that matches fewer rows than this begins with the full-text index. With more matches it is cheaper
+/// to read the rows in order: a page's worth is found soon.
+const MAX_MATCHES: i64 = 5_000;
+
+/// Returns the full-text query that a search for texts with all of these words begins with. `index` is a table of FTS5
+/// with trigrams. `None` if the words match many rows, if none has three letters, and on PostgreSQL: only SQLite has no
+/// statistics to choose the index by.
+///
+/// The query matches a few more texts than those that contain the words.
+///
+/// # Errors
+/// Those of the database.
+pub fn selective_query(c: &mut AnyConnection, index: &str, words: &[String]) -> QueryResult<Option<String>> {
+    let (AnyConnection::Sqlite(_), Some(query)) = (&mut *c, trigrams(words)) else { return Ok(None) };
+    let count = sql::<BigInt>(&format!("(SELECT count(*) FROM (SELECT 1 FROM {index} WHERE {index} MATCH "))
+        .bind::<Text, _>(&query)
+        .sql(" LIMIT ")
+        .bind::<BigInt, _>(MAX_MATCHES)
+        .sql("))");
+    let count: i64 = diesel::select(count).get_result(c)?;
+    Ok((count < MAX_MATCHES).then_some(query))
+}
+
+/// Returns the full-text query for the texts that contain all trigrams of these words. `None` if no word has three
+/// letters.
+fn trigrams(words: &[String]) -> Option<String> {
+    let mut all = Vec::new();
+    for word in words {
+        let letters: Vec<_> = word.chars().collect();
+        for three in letters.windows(3) {
+            let quoted = format!("\"{}\"", three.iter().collect::<String>().replace('"', "\"\""));
+            if !all.contains(&quoted) {
+                all.push(quoted);
+            }
+        }
+    }
+    (!all.is_empty()).then(|| all.join(" AND "))
+}
+
+/// Returns the pattern of texts that contain `text`, for `LIKE … ESCAPE '\'`.
+pub fn containing(text: &str) -> String {
+    let literal = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{literal}%")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +190,19 @@ mod tests {
         ] {
             assert_eq!(has_word(text, word), found, "{text} {word}");
         }
+    }
+
+    #[test]
+    fn three_letters_in_a_row() {
+        let query = |words: &[&str]| trigrams(&words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        assert_eq!(query(&["ab", "c"]), None);
+        assert_eq!(query(&["abcd", "x"]).unwrap(), r#""abc" AND "bcd""#);
+        assert_eq!(query(&["aaaa", "ärä"]).unwrap(), r#""aaa" AND "ärä""#);
+        assert_eq!(query(&["a\"*b"]).unwrap(), r#""a""*" AND """*b""#);
+    }
+
+    #[test]
+    fn wildcards_are_escaped() {
+        assert_eq!(containing("c_%\\"), r"%c\_\%\\%");
     }
 }

@@ -11,10 +11,8 @@ use diesel::sql_types::{BigInt, HasSqlType, Text, Timestamptz, Uuid as PgUuid};
 use diesel::sqlite::Sqlite;
 use uuid::Uuid;
 
-use super::id::Id;
-use super::json::Json;
-use super::sql_types::{IdSql, JsonSql, TimestampSql};
 use super::timestamp::Timestamp;
+use super::{Id, IdSql, Json, JsonSql, TimestampSql};
 use crate::MultiBackend;
 
 /// Implements a column type for [`MultiBackend`] by delegating to the backend of the connection.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::sql_types::TimestampSql;
+use super::TimestampSql;
 
 /// An instant in UTC with millisecond precision, in the years 0001 to 9999
 /// (docs/api/conventions.md).

@@ -1,5 +1,9 @@
 //! The changes of a content, in the order in which they are found.
 
+use std::io::{Read, Seek};
+
+use crate::reader::Reader;
+
 /// The most changes of a content. Cameras cause some ten. What follows in a content with more of them is removed, so
 /// that crafted content cannot fill the memory.
 pub(super) const MAX_EDITS: usize = 10_000;
@@ -94,5 +98,16 @@ impl Edits {
     pub(super) fn into_sorted(mut self) -> Vec<Edit> {
         self.0.sort_by_key(|edit| edit.start);
         self.0
+    }
+}
+
+/// Bytes after the end of an image that stay. Some writers pad their files.
+pub(super) const MAX_PADDING_BYTES: u64 = 16;
+
+/// Removes everything from the next byte on, unless it is padding.
+pub(super) fn remove_trailing(reader: &Reader<impl Read + Seek>, edits: &mut Edits) {
+    let start = reader.position();
+    if reader.size - start > MAX_PADDING_BYTES {
+        edits.remove(start, reader.size);
     }
 }

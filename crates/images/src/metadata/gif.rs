@@ -2,8 +2,7 @@
 
 use std::io::{self, Read, Seek};
 
-use super::edits::Edits;
-use super::trailing::remove_trailing;
+use super::edits::{Edits, remove_trailing};
 use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 6;

@@ -5,9 +5,8 @@
 use std::io::{self, Read, Seek};
 use std::ops::{ControlFlow, Range};
 
-use super::edits::{Edits, MAX_EDITS};
+use super::edits::{Edits, MAX_EDITS, MAX_PADDING_BYTES};
 use super::items::Items;
-use super::trailing::MAX_PADDING_BYTES;
 use crate::exif::{self, Cleaned};
 use crate::reader::Reader;
 

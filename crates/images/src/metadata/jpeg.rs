@@ -3,9 +3,8 @@
 
 use std::io::{self, Read, Seek};
 
-use super::edits::Edits;
+use super::edits::{Edits, remove_trailing};
 use super::exif_replacement;
-use super::trailing::remove_trailing;
 use crate::reader::Reader;
 use crate::segments::{APP1, EOI, Segment, exif_data, next_segment};
 

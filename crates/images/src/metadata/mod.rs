@@ -14,7 +14,6 @@ mod png;
 pub(crate) mod riff;
 #[cfg(test)]
 mod tests;
-mod trailing;
 mod webp;
 
 use std::io::{self, Read, Seek};

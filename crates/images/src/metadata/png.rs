@@ -2,9 +2,8 @@
 
 use std::io::{self, Read, Seek};
 
-use super::edits::Edits;
+use super::edits::{Edits, remove_trailing};
 use super::exif_replacement;
-use super::trailing::remove_trailing;
 use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 8;

@@ -3,10 +3,9 @@
 
 use std::io::{self, Read, Seek};
 
-use super::edits::Edits;
+use super::edits::{Edits, remove_trailing};
 use super::exif_replacement;
 use super::riff::{FRAME_HEADER_BYTES, HEADER_BYTES};
-use super::trailing::remove_trailing;
 use crate::reader::Reader;
 
 /// Larger EXIF data is removed. JPEG allows 64 KiB.

@@ -1,7 +1,6 @@
 //! Reports: complaints of users about listings. The owner of a listing does not see them. Moderators read them, and see
 //! their number in the log and the metrics.
 
-mod form;
 mod handlers;
 mod metrics;
 mod model;

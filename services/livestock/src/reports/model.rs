@@ -1,5 +1,6 @@
 //! A stored report, its reasons and outcomes (`docs/api/listings.md`, "Reports").
 
+use common::wire::LongText;
 use common::{SortDefinition, Sorting};
 use database::search::{Nulls, SortType};
 use database::{Id, Timestamp};
@@ -121,4 +122,32 @@ static ORDER: SortDefinition<()> =
 /// Returns the order of the queue.
 pub(crate) fn order() -> Sorting<()> {
     Sorting::new(&ORDER, false)
+}
+
+/// A report of a listing.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(
+    as = ReportListing,
+    example = json!({ "reason": "misleading", "message": "The photograph shows other animals." })
+)]
+pub(crate) struct ReportForm {
+    /// Why the listing is reported.
+    #[schema(required = true)]
+    pub reason: ReportReason,
+    /// An explanation for moderators; may be `null`.
+    #[schema(required = true)]
+    pub message: Option<LongText>,
+}
+
+/// How a report is resolved.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = ResolveReport, example = json!({ "outcome": "dismissed", "note": "The photograph is right." }))]
+pub(crate) struct ResolveForm {
+    /// `listing_removed` closes the listing and resolves all open reports of it.
+    #[schema(required = true)]
+    pub outcome: ReportOutcome,
+    /// A note for administrators. It stays as it is if the report is resolved already.
+    pub note: Option<LongText>,
 }

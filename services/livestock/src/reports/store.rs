@@ -5,8 +5,7 @@ use database::search::{Column, SortValue};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::prelude::*;
 
-use super::form::{ReportForm, ResolveForm};
-use super::model::{Report, ReportOutcome, ReportReason, ReportStatus, order};
+use super::model::{Report, ReportForm, ReportOutcome, ReportReason, ReportStatus, ResolveForm, order};
 use crate::examples;
 use crate::listings::{self, Listing};
 use crate::schema::reports::{self, dsl as r};

@@ -2,6 +2,5 @@
 
 pub(crate) mod handlers;
 mod model;
-mod near_names;
 
 pub(crate) use model::Catalogue;

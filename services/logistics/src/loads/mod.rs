@@ -1,6 +1,5 @@
 //! Loads: consignments of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 
-mod backfill;
 mod batch;
 mod demo;
 mod edit;
@@ -19,10 +18,10 @@ mod send;
 mod store;
 mod stored_load;
 
-pub(crate) use backfill::{backfill_at_start, run_backfill};
 pub(crate) use batch::{Batches, run_large_imports};
 pub(crate) use demo::create_demo_data;
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;
 pub(crate) use model::Load;
 pub(crate) use proof::WeightTolerance;
+pub(crate) use store::{backfill_at_start, run_backfill};

@@ -7,8 +7,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use tokio::sync::RwLock;
 
-use super::backend::{Backend, Lookup};
-use super::metrics::{cache_bytes, cache_entries};
+use super::{Backend, Lookup, cache_bytes, cache_entries};
 
 /// Entries in the memory of this process.
 pub(super) struct MemoryBackend {

@@ -9,10 +9,9 @@ use common::cli::Checks;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::backend::Backend;
 use super::memory::MemoryBackend;
-use super::metrics::{hits, misses};
 use super::redis::RedisBackend;
+use super::{Backend, hits, misses};
 use crate::Settings;
 use crate::config::setting;
 

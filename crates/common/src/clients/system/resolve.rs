@@ -15,10 +15,9 @@ use url::Url;
 
 use super::breaker::{AfterFailure, Breaker};
 use super::model::FileInfo;
-use crate::TenantLimits;
-use crate::config::redact::without_credentials;
+use crate::config::values::without_credentials;
 use crate::telemetry::context::{REQUEST_ID, TRACEPARENT};
-use crate::{redacted_json_error, traces};
+use crate::{TenantLimits, redacted_json_error, traces};
 
 /// Timeout of one attempt.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);

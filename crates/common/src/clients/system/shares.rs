@@ -15,7 +15,7 @@ use super::client::SystemClient;
 use super::model::DueShare;
 use super::resolve::CallError;
 use super::store::{self, LEASE};
-use crate::telemetry::failure_streak::FailureStreak;
+use crate::telemetry::logs::FailureStreak;
 use crate::telemetry::traces::{Traces, in_context, mark_current_failed};
 use crate::{Error, telemetry};
 

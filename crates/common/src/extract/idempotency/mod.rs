@@ -6,7 +6,6 @@
 //! then fail, and the second replica replays the response. Within a process, requests with the same key wait for each
 //! other beforehand.
 
-mod fingerprint;
 mod key;
 mod locks;
 mod store;
@@ -20,7 +19,7 @@ use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest};
 use database::{AnyConnection, Database};
 
-pub use fingerprint::Fingerprint;
+pub use key::Fingerprint;
 pub(crate) use key::key_errors;
 pub(crate) use locks::KeyedLocks;
 pub use store::claim;

@@ -1,7 +1,6 @@
 //! The command line of every service.
 
 mod checks;
-mod healthcheck;
 mod parser;
 mod progress;
 mod serve;
@@ -84,7 +83,7 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         }
         Some(("healthcheck", arguments)) => {
             let path = if arguments.get_flag("live") { "healthz" } else { "readyz" };
-            healthcheck::healthcheck(&config.server.host, config.server.port, path).await?;
+            checks::healthcheck(&config.server.host, config.server.port, path).await?;
         }
         Some(("backup", arguments)) => {
             let to = arguments.get_one::<PathBuf>("to").context("the argument TO is missing")?;

@@ -173,16 +173,16 @@ mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate};
 
     use super::*;
-    use crate::telemetry::recorder;
+    use crate::telemetry::metrics;
 
     fn span_count(outcome: &str) -> u64 {
         let name = format!("drover_traces_spans_total{{outcome=\"{outcome}\"}} ");
-        let metrics = recorder::render();
+        let metrics = metrics::render();
         metrics.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or_default()
     }
 
     fn open(url: &str) -> (Traces, Export) {
-        recorder::install();
+        metrics::install();
         let url = Some(url.parse().unwrap());
         Traces::open(&config::Traces { url, ratio: 1.0, headers: Vec::new() }, "test").unwrap()
     }

@@ -5,13 +5,11 @@ use common::wire::{FileReference, Warning};
 use common::{Caller, Error, MergePatch, Precondition, Reason};
 use serde_json::{Value, json};
 
-use super::form::ListingPatch;
-use super::form_validators::FormValidators;
+use super::form::{FormValidators, ListingPatch};
 use crate::breeds::Breeds;
 use crate::categories::Categories;
-use crate::listings::members;
 use crate::listings::model::{Listing, NewListing, Status};
-use crate::listings::price;
+use crate::listings::{members, price};
 
 /// A listing with what its document does not show.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use common::{Caller, Error};
-use database::search::fulltext;
+use database::search::words;
 use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::dsl::max;
 use diesel::expression::ValidGrouping;
@@ -194,7 +194,7 @@ pub(crate) fn with_all_words(
     words: &[String],
     audience: Audience,
 ) -> Result<HashSet<Id>, Error> {
-    let fulltext = fulltext::selective_query(c, "listings_fts", words)?;
+    let fulltext = words::selective_query(c, "listings_fts", words)?;
     if fulltext.is_some() && ids.len() > MAX_LIST_VALUES {
         // The full-text query runs once, and finds fewer than 5,000 listings.
         let query = with_words(l::listings.into_boxed(), fulltext.as_deref(), words, audience).select(l::id);

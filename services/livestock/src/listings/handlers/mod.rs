@@ -1,14 +1,9 @@
 //! The operations on listings.
 
-mod close;
 mod create;
-mod export;
-mod find;
-mod find_public;
-mod list_events;
+mod public;
 mod publish;
-mod search;
-mod search_public;
+mod read;
 mod update;
 
 use common::Error;
@@ -29,17 +24,17 @@ fn check_public_listings(service: &Livestock) -> Result<(), Error> {
 
 /// Registers the operations. `/listings/{id}` comes last: its pattern matches the paths of the others.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(search::search_listings)
-        .service(search_public::search_public_listings)
-        .service(find_public::find_public_listing)
+    v1.service(read::search_listings)
+        .service(public::search_public_listings)
+        .service(public::find_public_listing)
         .service(create::create_sheep_listing)
         .service(create::create_cattle_listing)
         .service(create::create_working_dog_listing)
         .service(create::create_feed_listing)
         .service(create::create_bedding_listing)
         .service(publish::publish_listing)
-        .service(close::close_listing)
-        .service(list_events::list_events_of_listing)
-        .service(find::find_listing)
+        .service(publish::close_listing)
+        .service(read::list_events_of_listing)
+        .service(read::find_listing)
         .service(update::update_listing);
 }

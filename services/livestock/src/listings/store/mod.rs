@@ -3,7 +3,6 @@
 
 mod rebuild;
 mod row;
-mod spellings;
 
 use common::{Caller, Error, Precondition, Revised, system};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
@@ -18,8 +17,7 @@ use crate::schema::listing_creations;
 use crate::schema::listings::{self, dsl as l};
 
 pub(super) use rebuild::{RebuildStep, has_stale_rows, rebuild_stale_rows};
-pub(super) use row::{ListingRow, ROW_VERSION};
-pub(super) use spellings::record_spellings;
+pub(super) use row::{ListingRow, ROW_VERSION, record_spellings};
 
 /// The reason of the event that closes a listing because of reports.
 const MODERATION: &str = "moderation";

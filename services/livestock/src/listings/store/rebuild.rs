@@ -6,8 +6,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::row::{ListingRow, ROW_VERSION, public_parts};
-use super::spellings::record_spellings;
+use super::row::{ListingRow, ROW_VERSION, public_parts, record_spellings};
 use super::{Query, set_creation};
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::geo::Point;

@@ -1,15 +1,17 @@
 //! The rows of `listings`.
 
 use common::Error;
-use database::{Amount, Id, Json, Timestamp};
+use database::{Amount, AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
+use diesel::sql_types::{Array, Text};
 
 use crate::listings::geo::Point;
 use crate::listings::location::Location;
-use crate::listings::model::Listing;
+use crate::listings::model::{Listing, Status};
 use crate::listings::search_fields::lines;
 use crate::listings::search_text::search_text;
 use crate::schema::listings;
+use crate::schema::spellings::{self, dsl as s};
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
@@ -101,4 +103,33 @@ fn parts(vector: Option<[f64; 3]>) -> [Option<f64>; 3] {
 /// Returns the values of `public_x`, `public_y` and `public_z`. `vector` is that of the listing's own coordinates.
 pub(super) fn public_parts(vector: Option<[f64; 3]>) -> [Option<f64>; 3] {
     parts(vector.map(|vector| Point::rounded(vector).unit_vector()))
+}
+
+#[diesel::declare_sql_function]
+extern "SQL" {
+    /// Inserts the terms that are not there. Returns their number.
+    fn insert_spellings(terms: Array<Text>, spellings: Array<Text>) -> Integer;
+}
+
+/// Records the terms of a published listing. The first listing with a breed or society determines its spelling in
+/// facets. The terms are written in ascending order, so that concurrent transactions cannot deadlock.
+pub(in crate::listings) fn record_spellings(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
+    if matches!(listing.status, Status::Draft | Status::Cancelled) {
+        return Ok(());
+    }
+    let terms = listing.terms();
+    match c {
+        // One round trip, and no failure if a concurrent transaction records the same term.
+        AnyConnection::Postgres(c) => {
+            let (terms, spellings): (Vec<_>, Vec<_>) = terms.into_iter().unzip();
+            diesel::select(insert_spellings(terms, spellings)).execute(c)?;
+        }
+        AnyConnection::Sqlite(c) => {
+            for (term, spelling) in terms {
+                let values = (s::term.eq(term), s::spelling.eq(spelling));
+                diesel::insert_into(spellings::table).values(values).on_conflict_do_nothing().execute(c)?;
+            }
+        }
+    }
+    Ok(())
 }

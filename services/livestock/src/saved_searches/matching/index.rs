@@ -1,15 +1,14 @@
 //! The index of saved searches: from a listing to the searches that find it.
 //!
-//! Each search is listed under its [terms](super::terms). A listing is compared with the searches that are listed under
-//! its terms, by all their filters.
+//! Each search is listed under its [terms](terms_of_search). A listing is compared with the searches that are listed
+//! under its terms, by all their filters.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
 use database::{Id, Timestamp};
 
-use super::model::{ListingToMatch, SearchMatch};
-use super::terms;
+use super::model::{ListingToMatch, SearchMatch, terms_of_listing, terms_of_search};
 use crate::listings::{ListingSearch, OneListing, SearchFilters, day};
 
 /// A search in the index.
@@ -58,7 +57,7 @@ impl SearchIndex {
         self.remove(new.id);
         let Some(filters) = SearchFilters::of(new.search) else { return };
         let mut terms: Vec<u64> =
-            terms::of_search(new.search).into_iter().map(|term| self.key.hash_one(term)).collect();
+            terms_of_search(new.search).into_iter().map(|term| self.key.hash_one(term)).collect();
         terms.sort_unstable();
         terms.dedup();
         let search = IndexedSearch {
@@ -135,7 +134,7 @@ impl SearchIndex {
     /// Returns the searches that have a term of the listing.
     fn candidates<'a>(&'a self, listing: &ListingToMatch) -> impl Iterator<Item = &'a IndexedSearch> {
         let hashes: Vec<_> =
-            terms::of_listing(listing).into_iter().map(|term| self.key.hash_one(term)).collect();
+            terms_of_listing(listing).into_iter().map(|term| self.key.hash_one(term)).collect();
         let slots = hashes.into_iter().filter_map(|term| self.by_term.get(&term)).flatten();
         slots.filter_map(|slot| self.slots[*slot as usize].as_ref())
     }

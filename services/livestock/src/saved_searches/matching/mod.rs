@@ -9,7 +9,6 @@ mod loaded_searches;
 mod metrics;
 mod model;
 mod store;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -10,7 +10,6 @@ mod blocked;
 mod existing;
 mod file_errors;
 mod header;
-mod hidden_rows;
 mod invalid_batch;
 mod large_import;
 mod model;

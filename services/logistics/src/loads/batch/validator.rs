@@ -5,19 +5,18 @@ use std::sync::Arc;
 
 use common::multipart::Form;
 use common::validation::{Code, FieldError, ValidationErrors};
+use common::wire::Warning;
 use common::{Caller, Error};
-use serde_json::json;
+use serde_json::{Map, json};
 use tables::{Budget, TableError, TableReader, TableRow, TextEncoding, cell_name};
 
 use super::Batches;
 use super::file_errors::table_error;
 use super::header::{HeaderRow, NamedCells};
-use super::hidden_rows::HiddenRows;
 use super::invalid_batch::InvalidBatch;
 use super::model::{Import, MAX_ERRORS};
 use super::options::{CellOptions, IfExists};
-use super::row::{Namings, RowIdentity};
-use super::row::{RowContext, reword_errors};
+use super::row::{Namings, RowContext, RowIdentity, reword_errors};
 use super::staged_import::StagedImport;
 use super::upload::{LoadBatchForm, UploadedFile, parse_form};
 use crate::commodities::Catalogue;
@@ -285,5 +284,46 @@ impl BatchValidator<'_> {
         }
         self.import.set_identities(self.identities);
         Ok(ValidatedBatch::Valid(Box::new(self.import)))
+    }
+}
+
+/// The number of rows that a warning lists.
+const MAX_LISTED: usize = 1_000;
+
+/// The hidden rows of a file.
+#[derive(Debug, Default)]
+pub(crate) struct HiddenRows {
+    /// The index of each row, over all files, and its number in the sheet.
+    listed: Vec<(usize, u64)>,
+    count: usize,
+}
+
+impl HiddenRows {
+    /// Adds a row with its index over all files and its number in the sheet.
+    pub(crate) fn add(&mut self, index: usize, line: u64) {
+        self.count += 1;
+        if self.listed.len() < MAX_LISTED {
+            self.listed.push((index, line));
+        }
+    }
+
+    /// Returns the warning, if there are hidden rows.
+    pub(crate) fn into_warning(self, sheet: Option<&str>, file: Option<&str>) -> Option<Warning> {
+        let (rows, lines): (Vec<_>, Vec<_>) = self.listed.into_iter().unzip();
+        let first = lines.first()?;
+        let message = match self.count {
+            1 => format!("row {first} of the sheet is hidden, and is imported like the others"),
+            count => format!(
+                "{count} rows of the sheet, from row {first} on, are hidden, and are imported like the others"
+            ),
+        };
+        let mut data = Map::from_iter([
+            ("count".to_owned(), json!(self.count)),
+            ("rows".to_owned(), json!(rows)),
+            ("lines".to_owned(), json!(lines)),
+        ]);
+        data.extend(sheet.map(|sheet| ("sheet".to_owned(), json!(sheet))));
+        data.extend(file.map(|file| ("file".to_owned(), json!(file))));
+        Some(Warning { path: "file".into(), code: "hidden_rows".into(), message, data })
     }
 }

@@ -3,14 +3,16 @@
 mod parameters;
 mod sorts;
 pub(crate) mod store;
-mod time_range;
 
+use common::validation::{Code, ValidationErrors};
+use common::wire::DateOrDateTime;
 use common::{Caller, Format, PageRequest, Sorting};
-pub(crate) use parameters::LoadSearchParams;
+use database::Timestamp;
 use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
-pub(crate) use time_range::TimeRange;
 
 use super::store::Role;
+
+pub(crate) use parameters::LoadSearchParams;
 
 /// A search for loads: filters that a load must all pass, an order, and a page. `None` and empty lists are no filters.
 #[derive(Clone, Debug)]
@@ -111,5 +113,35 @@ impl LoadSearch {
     /// Returns true if the search is limited to an organiser or a carrier.
     pub(crate) fn has_party(&self) -> bool {
         self.organiser_id.is_some() || self.carrier_id.is_some()
+    }
+}
+
+/// The times from a first to a last instant, both included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimeRange {
+    /// The first instant, if the range has one.
+    pub(crate) start: Option<Timestamp>,
+    /// The last instant, if the range has one.
+    pub(crate) end: Option<Timestamp>,
+}
+
+impl TimeRange {
+    /// Returns the range of the parameters `startDateISO` and `endDateISO`. An end without a time of day includes its
+    /// whole day. Adds an error if the start is after the end.
+    pub(crate) fn new(
+        start: Option<&DateOrDateTime>,
+        end: Option<&DateOrDateTime>,
+        errors: &mut ValidationErrors,
+    ) -> Self {
+        let (start, end) = (start.and_then(DateOrDateTime::start), end.and_then(DateOrDateTime::end));
+        if start.zip(end).is_some_and(|(start, end)| start > end) {
+            errors.push("startDateISO", Code::Inconsistent, "must not be after endDateISO");
+        }
+        Self { start, end }
+    }
+
+    /// Returns true if the range has a first or a last instant.
+    pub(crate) fn is_limited(self) -> bool {
+        self.start.or(self.end).is_some()
     }
 }

@@ -1,7 +1,7 @@
-//! The queries that fill in what older versions did not store of loads.
+//! Fills in what older versions did not store of loads.
 
-use common::Error;
-use database::{AnyConnection, Id, IdSql};
+use common::{Error, backfill};
+use database::{AnyConnection, Database, Id, IdSql};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
 
@@ -9,10 +9,10 @@ use crate::loads::reference::similarity_key;
 use crate::schema::loads::dsl as l;
 
 /// The number of loads that are filled in at once, which takes a fraction of a second.
-pub(crate) const BACKFILL_SIZE: usize = 1_000;
+const BACKFILL_SIZE: usize = 1_000;
 
 /// Returns true if there are loads without a creator: an older version stored them.
-pub(crate) fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
+fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error> {
     // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
     let unknown = l::loads.filter(l::created_by.is_null()).order(l::id).select(l::id);
     Ok(unknown.first::<Id>(c).optional()?.is_some())
@@ -21,7 +21,7 @@ pub(crate) fn has_unknown_creators(c: &mut AnyConnection) -> Result<bool, Error>
 /// Fills in the creators of up to [`BACKFILL_SIZE`] loads, in column and document: the organiser, or else the
 /// carrier. A document that already has a creator keeps it, and the column gets the same one. Returns the number of
 /// loads.
-pub(crate) fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
+fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
     let creator = "COALESCE(organiser_id, carrier_id)";
     let unknown = format!("SELECT id FROM loads WHERE created_by IS NULL ORDER BY id LIMIT {BACKFILL_SIZE}");
     // Appends the member to the text of the document, whose other members keep their form.
@@ -52,7 +52,7 @@ pub(crate) fn fill_creators(c: &mut AnyConnection) -> Result<usize, Error> {
 }
 
 /// Returns true if there are loads without a similarity key: an older version stored or changed them.
-pub(crate) fn has_unknown_similarity(c: &mut AnyConnection) -> Result<bool, Error> {
+fn has_unknown_similarity(c: &mut AnyConnection) -> Result<bool, Error> {
     // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
     let unknown = l::loads.filter(l::similarity_key.is_null()).order(l::id).select(l::id);
     Ok(unknown.first::<Id>(c).optional()?.is_some())
@@ -68,7 +68,7 @@ struct UnknownSimilarity {
 }
 
 /// Fills in the similarity keys of up to [`BACKFILL_SIZE`] loads. Returns the number of loads.
-pub(crate) fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
+fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
     let unknown = format!(
         "SELECT id, document ->> 'reference' AS reference FROM loads WHERE similarity_key IS NULL ORDER BY id \
          LIMIT {BACKFILL_SIZE}{}",
@@ -93,4 +93,33 @@ pub(crate) fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error
         }
     }
     Ok(ids.len())
+}
+
+/// A column to fill in: whether there are such loads, and the function that fills in some and returns their number.
+type Column = (fn(&mut AnyConnection) -> Result<bool, Error>, fn(&mut AnyConnection) -> Result<usize, Error>);
+
+/// The creator first: loads with a similar reference are found by it.
+const COLUMNS: [Column; 2] =
+    [(has_unknown_creators, fill_creators), (has_unknown_similarity, fill_similarity_keys)];
+
+/// Fills in loads for up to two seconds. [`run_backfill`] fills in the rest.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn backfill_at_start(db: &Database) -> Result<(), Error> {
+    backfill::run_at_start(|| fill_batch(db)).await
+}
+
+/// Fills in loads as long as the service runs.
+pub(crate) async fn run_backfill(db: &Database) {
+    backfill::run("columns of older loads", || fill_batch(db)).await;
+}
+
+/// Fills in one batch of each column. Returns true if there may be more.
+async fn fill_batch(db: &Database) -> Result<bool, Error> {
+    let mut has_more = false;
+    for (has_unknown, fill) in COLUMNS {
+        has_more |= db.read(has_unknown).await? && db.write(fill).await? == BACKFILL_SIZE;
+    }
+    Ok(has_more)
 }

@@ -24,9 +24,7 @@ use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
 use access::{not_visible, readable};
-pub(crate) use backfill::{
-    BACKFILL_SIZE, fill_creators, fill_similarity_keys, has_unknown_creators, has_unknown_similarity,
-};
+pub(crate) use backfill::{backfill_at_start, run_backfill};
 pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
 pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_similar};
 use release::Revocation;

@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::cache::metrics::cache_errors;
+use crate::cache::cache_errors;
 
 /// Maximum duration of an attempt to connect.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);

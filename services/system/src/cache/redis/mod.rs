@@ -13,8 +13,7 @@ use ::redis::{Client, ToRedisArgs, cmd};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 
-use super::backend::{Backend, Lookup};
-use super::metrics::{cache_bytes, cache_entries};
+use super::{Backend, Lookup, cache_bytes, cache_entries};
 use connection::RedisConnection;
 
 /// Keys that one command scans or removes. Redis serves other clients between commands.

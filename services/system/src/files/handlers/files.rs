@@ -1,19 +1,26 @@
 //! `GET /v1/files`, `GET /v1/files/{id}/info`, `GET /v1/files/usage` and `DELETE /v1/files/{id}`
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::Data;
-use actix_web::{HttpRequest, delete, get};
+use actix_web::{HttpRequest, delete, get, post, rt};
+use common::multipart::Payload;
 use common::wire::ActionResult;
-use common::{Caller, Error, ErrorResponses, JsonResponse, ListParams, PathId, Query};
+use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, ListParams, PathId, Query};
+use database::AnyConnection;
 
-use crate::System;
-use crate::examples;
+use crate::files::blob_store::StoredBlobs;
 use crate::files::limits::LimitedResponse;
 use crate::files::model::Owner;
-use crate::files::responses::{FileInfo, FileView, StorageUsage};
+use crate::files::resolve::{Publisher, Resolution, ResolveFiles, ResolveJob};
+use crate::files::responses::{FileInfo, FileView, StorageUsage, Uploaded};
+use crate::files::scan::refuse_infected;
 use crate::files::search::{FileListParams, ListJob};
-use crate::files::store::{self, usage};
+use crate::files::sharing::StrippedFiles;
+use crate::files::store::{self, blobs, usage};
+use crate::files::upload::{FileUploadForm, UploadForm};
+use crate::{System, examples};
 
 /// List files
 ///
@@ -89,4 +96,114 @@ pub(super) async fn archive(
         );
     }
     JsonResponse::json(&ActionResult::new("The file is archived."))
+}
+
+/// Resolve calls that a tenant may run at once: half of the connections of the smallest pool.
+pub(crate) const MAX_TENANT_RESOLVES: usize = 2;
+/// How long a call waits for other calls of its tenant. Shorter than the timeout of the services that call this
+/// operation.
+const RESOLVE_TIMEOUT: Duration = Duration::from_millis(500);
+/// How long a call waits for another one of its tenant that strips images.
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(30);
+
+const RESOLVE_BUSY: &str = "Too many of your resolve calls are running: try again, one at a time.";
+const PUBLISH_BUSY: &str = "Other files of yours are being shared with everybody: try again later.";
+
+/// Resolve files
+///
+/// Returns the information that loads and listings need on the files that they refer to. Ids that are unknown, archived
+/// or not readable are omitted and listed in `X-Missing-Ids`. `shareWith` and `unshareWith` share and unshare the
+/// caller's own files in one transaction; other files are returned unchanged, unless the caller's organisation leaves
+/// them. The operation is idempotent and returns the current state. It ignores `Idempotency-Key`.
+#[utoipa::path(operation_id = "resolve_files", tag = "files", security(("bearer" = [])),
+    request_body = ResolveFiles, extensions(("x-no-idempotency-key" = json!(true))),
+    responses(
+        (status = 200, body = Vec<FileInfo>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
+        (status = 429, description = "Too many resolve calls of the caller's organisation are running."),
+        ErrorResponses))]
+#[post("/files/resolve")]
+pub(super) async fn resolve(
+    caller: Caller,
+    body: Body<ResolveFiles>,
+    system: Data<System>,
+) -> Result<LimitedResponse, Error> {
+    let (request, _) = body.check(ResolveFiles::rules)?;
+    let tenant = caller.tenant();
+    // A call may read or write several MB. The limit leaves database connections to other tenants.
+    let permit = system.resolve_limits.acquire(&tenant, RESOLVE_TIMEOUT).await;
+    let permit = permit.ok_or(Error::TenantBusy(RESOLVE_BUSY))?;
+    let view = FileView { caller, brief: request.is_brief(), public_url: system.public_url.clone() };
+    let job = Arc::new(ResolveJob::new(request, view));
+    let settings = &system.settings;
+    let stripped = settings.strip_metadata.then(|| Arc::new(StrippedFiles::new(settings.sweep_grace())));
+    match job.clone().run(&system.db, &system.large_responses, permit, stripped).await? {
+        Resolution::Done(response) => Ok(response),
+        Resolution::Unstripped(_) => publish(system, job, &tenant).await,
+    }
+}
+
+/// Runs a job that makes images public. Continues if the client disconnects, so that a retry finds the images stripped.
+async fn publish(system: Data<System>, job: Arc<ResolveJob>, tenant: &str) -> Result<LimitedResponse, Error> {
+    let permit = system.publish_limits.acquire(tenant, PUBLISH_TIMEOUT).await;
+    let permit = permit.ok_or(Error::TenantBusy(PUBLISH_BUSY))?;
+    let published = rt::spawn(async move {
+        let _permit = permit;
+        let publisher = Publisher {
+            db: &system.db,
+            blob_store: &system.blob_store,
+            stripper: &system.stripper,
+            large_responses: &system.large_responses,
+            resolve_limits: &system.resolve_limits,
+            grace: system.settings.sweep_grace(),
+        };
+        publisher.publish(job).await
+    });
+    published.await.map_err(|error| Error::Internal(error.into()))?
+}
+
+/// Upload a file
+///
+/// Takes up to 10 `file` parts of up to 25 MiB each. None may be empty. Each part becomes a file. An image that every
+/// caller may download is stored without personal metadata; `hash` is that of the stored content. Files that exceed the
+/// storage quota of their owner are 403 with the reason `quota_exceeded`.
+#[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
+    request_body(content = FileUploadForm, content_type = "multipart/form-data"),
+    responses((status = 200, body = Uploaded), ErrorResponses))]
+#[post("/files")]
+pub(super) async fn upload(
+    caller: Caller,
+    idempotency: Idempotency,
+    request: HttpRequest,
+    payload: Payload,
+    system: Data<System>,
+) -> Result<JsonResponse, Error> {
+    let form = UploadForm::receive(&request, payload, &system.settings, &system.blob_store).await?;
+    let mut upload = form.check(&caller)?;
+    let fingerprint = form.fingerprint(&request)?;
+    let (grace, public_url) = (system.settings.sweep_grace(), system.public_url.clone());
+    let owner = Owner::of(&upload.first);
+    let max_bytes = owner.max_bytes(&system.settings);
+    let tenant = caller.tenant();
+    idempotency
+        .run(&system.db, fingerprint, async || {
+            let mut contents = form.into_contents();
+            refuse_infected(system.scanner.as_ref(), &contents).await?;
+            if system.settings.strip_metadata {
+                system.stripper.strip_upload(&tenant, &mut upload, &mut contents).await?;
+            }
+            let hashes: Vec<_> = contents.iter().map(|content| content.hash.clone()).collect();
+            let (owner, bytes) = (owner.clone(), upload.bytes());
+            let in_use = system.db.read(move |c| {
+                // Before the contents are stored. The transaction checks it again.
+                usage::check(c, &owner, bytes, max_bytes)?;
+                blobs::find_usable_names(c, &hashes)
+            });
+            let in_use = in_use.await?;
+            let stored = StoredBlobs::store(&system.blob_store, contents, in_use, grace).await?;
+            Ok(move |c: &mut AnyConnection| {
+                store::create(c, &upload, &stored, max_bytes)?;
+                JsonResponse::json(&Uploaded::of(&upload, &public_url))
+            })
+        })
+        .await
 }

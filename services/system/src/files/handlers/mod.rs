@@ -3,20 +3,18 @@
 mod download;
 mod files;
 mod links;
-mod resolve;
-mod upload;
 
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub(crate) use resolve::MAX_TENANT_RESOLVES;
+pub(crate) use files::MAX_TENANT_RESOLVES;
 
 /// Registers the routes.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
     // Registered before the routes with an id, which also match the paths `resolve`, `links` and `usage`.
-    v1.service(resolve::resolve);
+    v1.service(files::resolve);
     v1.service(links::create_links);
     v1.service(files::list);
-    v1.service(upload::upload);
+    v1.service(files::upload);
     v1.service(files::find_usage);
     v1.service(download::download);
     v1.service(files::info);

@@ -1,6 +1,5 @@
 //! The search for files (`docs/api/files.md`, "List"): its parameters, and the call that lists a page.
 
-mod name_keys;
 mod store;
 
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use strum::VariantNames;
 use utoipa::IntoParams;
 use utoipa::openapi::schema::Object;
 
-pub(crate) use name_keys::{fill_name_keys_at_start, run_name_key_backfill};
+pub(crate) use store::{fill_name_keys_at_start, run_name_key_backfill};
 
 use super::limits::{LargeResponses, ResponsePermit};
 use super::model::{Bucket, FileType};

@@ -1,16 +1,16 @@
 //! The queries of the file search. Each begins from [`visible`].
 
-use common::{Caller, Error};
+use common::{Caller, Error, backfill};
 use database::search::words::HasWord;
-use database::search::{Column, MergedQuery, SortKey, SortOrder, fulltext};
-use database::{AnyConnection, Id, MultiBackend};
+use database::search::{Column, MergedQuery, SortKey, SortOrder, words};
+use database::{AnyConnection, Database, Id, MultiBackend};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use strum::VariantNames;
 
 use super::{FileSearch, Scope, order};
-use crate::files::model::Bucket;
+use crate::files::model::{Bucket, name_key};
 use crate::files::responses::FileStatus;
 use crate::schema::files::{self, dsl as f};
 
@@ -29,7 +29,7 @@ struct SearchPlan {
 
 impl SearchPlan {
     fn new(c: &mut AnyConnection, search: &FileSearch) -> Result<Self, Error> {
-        let fulltext = fulltext::selective_query(c, "files_fts", &search.words)?;
+        let fulltext = words::selective_query(c, "files_fts", &search.words)?;
         let key = Column(if fulltext.is_some() { "+created_at" } else { "created_at" });
         Ok(Self { fulltext, key })
     }
@@ -161,4 +161,29 @@ pub(super) fn set_name_keys(c: &mut AnyConnection, keys: &[(Id, String)]) -> Res
         diesel::update(f::files.find(id)).set(f::name_key.eq(key)).execute(c)?;
     }
     Ok(())
+}
+
+/// Fills in names for up to two seconds. [`run_name_key_backfill`] fills in the rest.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn fill_name_keys_at_start(db: &Database) -> Result<(), Error> {
+    backfill::run_at_start(|| fill_batch(db)).await
+}
+
+/// Fills in names as long as the service runs.
+pub(crate) async fn run_name_key_backfill(db: &Database) {
+    backfill::run("the names of older files for searches", || fill_batch(db)).await;
+}
+
+/// Fills in one batch. Returns true if there may be more.
+async fn fill_batch(db: &Database) -> Result<bool, Error> {
+    let files = db.read(find_without_name_key).await?;
+    if files.is_empty() {
+        return Ok(false);
+    }
+    let is_full = files.len() == NAME_BATCH_SIZE;
+    let keys: Vec<_> = files.into_iter().map(|(id, name)| (id, name_key(&name))).collect();
+    db.write(move |c| set_name_keys(c, &keys)).await?;
+    Ok(is_full)
 }

@@ -1,8 +1,7 @@
 //! The filters of a search as conditions on a branch.
 
 use common::Caller;
-use database::search::like;
-use database::search::words::HasWord;
+use database::search::words::{HasWord, containing};
 use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -190,5 +189,5 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Br
 /// Returns the LIKE pattern that matches a column of [`lines`](crate::listings::search_fields::lines) if `text` is one
 /// of them.
 fn has_line(text: &str) -> String {
-    like::containing(&line(text))
+    containing(&line(text))
 }

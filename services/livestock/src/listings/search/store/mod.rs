@@ -6,7 +6,7 @@ mod sort_key;
 use std::collections::HashSet;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
-use database::search::{MergedQuery, Position, RowSortKey, SortOrder, fulltext};
+use database::search::{MergedQuery, Position, RowSortKey, SortOrder, words};
 use database::{AnyConnection, Database, Id, Json, MultiBackend};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -74,7 +74,7 @@ fn read_page(c: &mut AnyConnection, caller: &Caller, search: &ListingSearch) -> 
 
 /// Returns the full-text query that a search by text begins with, if an index helps.
 fn fulltext_of(c: &mut AnyConnection, search: &ListingSearch) -> Result<Option<String>, Error> {
-    Ok(fulltext::selective_query(c, "listings_fts", &search.words)?)
+    Ok(words::selective_query(c, "listings_fts", &search.words)?)
 }
 
 /// Returns true if rows fill a page.

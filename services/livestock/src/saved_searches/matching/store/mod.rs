@@ -1,11 +1,9 @@
 //! The queries of the matching.
 
 mod events;
-mod lease;
 mod record;
 mod searches;
 
 pub(super) use events::{lag, list_active, next_events, restart, wishing_users};
-pub(super) use lease::{release_lease, request_lease};
-pub(super) use record::{forget_matches, record};
+pub(super) use record::{forget_matches, record, release_lease, request_lease};
 pub(super) use searches::{changes_position, changes_since, list_after, list_by_ids, prune_changes};

@@ -2,7 +2,7 @@
 
 use common::{Caller, Error};
 use database::search::words::HasWord;
-use database::search::{Column, SortOrder, fulltext};
+use database::search::{Column, SortOrder, words};
 use database::{AnyConnection, Id, Timestamp, TimestampSql};
 use diesel::dsl::{not, sql};
 use diesel::prelude::*;
@@ -41,7 +41,7 @@ const MAX_SORTED_MATCHES: i64 = 300;
 
 impl SearchPlan {
     pub(super) fn new(c: &mut AnyConnection, caller: &Caller, search: &LoadSearch) -> Result<Self, Error> {
-        let fulltext = fulltext::selective_query(c, "loads_fts", &search.words)?;
+        let fulltext = words::selective_query(c, "loads_fts", &search.words)?;
         let key = search.sorting.by.key.column;
         let is_sqlite = matches!(c, AnyConnection::Sqlite(_));
         let is_sorted = is_sqlite && !search.has_ordered_index(caller);

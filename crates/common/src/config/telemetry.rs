@@ -1,4 +1,4 @@
-//! Section `traces`.
+//! Section `log`.
 
 use anyhow::{Context, ensure};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -6,7 +6,33 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::redact;
+use super::values;
+
+/// Section `log`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    /// Format of the lines.
+    pub format: LogFormat,
+    /// `off`, `error`, `warn`, `info`, `debug` or `trace`.
+    pub level: String,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Json, level: "info".into() }
+    }
+}
+
+/// Format of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// Text for a terminal.
+    Pretty,
+}
 
 /// Section `traces`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -14,13 +40,13 @@ use super::redact;
 pub struct Traces {
     /// URL that spans are sent to (OTLP over HTTP), such as `http://collector:4318/v1/traces`; without it nothing is
     /// traced. The variable `OTEL_RESOURCE_ATTRIBUTES` adds attributes of the service.
-    #[serde(serialize_with = "redact::url")]
+    #[serde(serialize_with = "values::url")]
     pub url: Option<Url>,
     /// Share of the requests without `traceparent` that are traced, 0 to 1. A request whose `traceparent` is sampled is
     /// always traced; a proxy should remove the header from requests of untrusted clients.
     pub ratio: f64,
     /// Headers for the collector, each `name=value`.
-    #[serde(serialize_with = "redact::secrets")]
+    #[serde(serialize_with = "values::secrets")]
     pub headers: Vec<SecretString>,
 }
 

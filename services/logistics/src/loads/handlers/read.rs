@@ -1,0 +1,216 @@
+//! The operations that read loads.
+
+use std::collections::HashMap;
+
+use actix_web::web::Data;
+use actix_web::{Either, HttpRequest, get};
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, QueryText};
+use common::{
+    Caller, Error, ErrorResponses, Format, JsonResponse, ListParams, PageParams, PathId, Query, Revised,
+    StreamingResponse, Workbook,
+};
+use database::Id;
+use serde::Deserialize;
+use serde_json::json;
+use utoipa::IntoParams;
+
+use crate::loads::history::{self, LoadEvent};
+use crate::loads::model::Load;
+use crate::loads::search::{LoadSearch, LoadSearchParams, TimeRange, store as search_store};
+use crate::loads::{export, store};
+use crate::notifications::{self, Notification};
+use crate::{Logistics, examples};
+
+/// Get the details of a load
+#[utoipa::path(operation_id = "find_load", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
+        ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
+    responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),
+        (status = 304, description = "The client knows this revision."), ErrorResponses))]
+#[get("/loads/{id}")]
+pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<Revised, Error> {
+    let id = path.id()?;
+    app.db.read(move |c| store::find(c, &caller, id)).await
+}
+
+/// Search for loads (by organisation, carrier and date range)
+///
+/// As CSV (`format=CSV` or `Accept: text/csv`) or XLSX (`format=XLSX`) the response has all matches, unless there is a
+/// `limit`; XLSX has at most 1,000,000. Rows are read in blocks: a load that is created or changed meanwhile may be
+/// missing or in its old place.
+#[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
+    params(PageParams, LoadSearchParams),
+    responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
+#[get("/loads")]
+pub(super) async fn search_loads(
+    caller: Caller,
+    query: Query<LoadSearchParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
+    let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
+    let search = query.check(|parameters, errors| parameters.parse(accepted, errors))?;
+    if search.format != Format::Json {
+        return export::stream(&app.db, caller, search, "loads").await.map(Either::Right);
+    }
+    let page = search.page.clone();
+    let has_one_plan = search.has_one_plan();
+    let read = move |c: &mut _| search_store::search(c, &caller, &search, &search.page);
+    let rows = if has_one_plan { app.db.read_in_index_order(read).await } else { app.db.read(read).await }?;
+    Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
+}
+
+const MAX_IDS: usize = 100;
+
+/// Query parameters of `GET /v1/loads/by-ids`.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct IdsParameter {
+    /// Comma-separated, at most 100.
+    #[param(required = true, min_length = 1, pattern = r"^[^\x00-\x1f\x7f-\x9f]*$", example = json!([examples::LOAD, examples::COMPLETED_LOAD].join(",")))]
+    ids: String,
+}
+
+impl IdsParameter {
+    /// Returns the ids, each once. Ignores texts that are not UUIDs.
+    fn parse(&self, errors: &mut ValidationErrors) -> Vec<Id> {
+        if self.ids.split(',').count() > MAX_IDS {
+            let message = format!("must name at most {MAX_IDS} loads");
+            errors.push_with("ids", Code::Length, message, json!({ "maximum": MAX_IDS }));
+        }
+        let mut ids = Vec::new();
+        for id in self.ids.split(',').filter_map(|id| Id::parse(id.trim())) {
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        ids
+    }
+}
+
+/// Get loads by ids
+///
+/// In the order of the request, each once. Ids that are unknown or not the caller's are listed in `X-Missing-Ids`.
+#[utoipa::path(operation_id = "list_loads_by_ids", tag = "loads", security(("bearer" = [])), params(IdsParameter),
+    responses((status = 200, body = [Load]), ErrorResponses))]
+#[get("/loads/by-ids")]
+pub(super) async fn list_by_ids(
+    caller: Caller,
+    query: Query<IdsParameter>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let ids = query.check(IdsParameter::parse)?;
+    let requested = ids.clone();
+    let documents = app.db.read(move |c| store::list_by_ids(c, &caller, &requested)).await?;
+    let documents: HashMap<_, _> = documents.into_iter().collect();
+    let response = JsonResponse::array(ids.iter().filter_map(|id| Some(documents.get(id)?.0.as_str())));
+    let missing: Vec<_> = ids.iter().filter(|id| !documents.contains_key(id)).map(Id::to_string).collect();
+    Ok(if missing.is_empty() { response } else { response.header("X-Missing-Ids", missing.join(",")) })
+}
+
+/// Query parameters of the completed export.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+struct ExportParameters {
+    /// The first day or instant of completion.
+    #[serde(rename = "startDateISO")]
+    #[param(example = "2026-03-01")]
+    start_date: Option<DateOrDateTime>,
+    /// The last day or instant of completion. A date covers the whole day.
+    #[serde(rename = "endDateISO")]
+    #[param(example = "2026-03-31")]
+    end_date: Option<DateOrDateTime>,
+    /// `CSV`, `XLSX` or `JSON`, in any case; by default the format that the `Accept` header prefers, else CSV.
+    format: Option<QueryText>,
+    /// `true`: CSV begins with a byte order mark, which Excel needs.
+    bom: bool,
+}
+
+impl ExportParameters {
+    /// Returns the search for the loads to export, and adds invalid parameters to `errors`.
+    fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> LoadSearch {
+        let range = TimeRange::new(self.start_date.as_ref(), self.end_date.as_ref(), errors);
+        let format = Format::named(self.format.as_deref(), &Format::ALL, accepted, errors);
+        LoadSearch::completed_in(range, format.with_bom(self.bom))
+    }
+
+    /// Returns the name of the attachment without its extension, with the days of the given dates.
+    fn file_name(&self) -> String {
+        let dates = [&self.start_date, &self.end_date].into_iter().flatten();
+        let days: Vec<_> = dates.filter_map(|date| date.0.get(..10)).collect();
+        ["loads-completed"].into_iter().chain(days).collect::<Vec<_>>().join("-")
+    }
+}
+
+/// Download loads that have completed
+///
+/// All loads of the caller's organisation that were completed in the range, oldest first. A load that a carrier entered
+/// is not part of its organiser's export until the organiser accepts it. Loads are read in blocks: a load that is
+/// completed meanwhile may be missing. XLSX has at most 1,000,000.
+#[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])),
+    params(ExportParameters),
+    responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
+#[get("/loads/completed")]
+pub(super) async fn export_completed(
+    caller: Caller,
+    query: Query<ExportParameters>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<StreamingResponse, Error> {
+    let accepted = Format::accepted(&request, &Format::ALL, Format::Csv);
+    let parse =
+        |p: &ExportParameters, errors: &mut ValidationErrors| (p.parse(accepted, errors), p.file_name());
+    let (search, file_name) = query.check(parse)?;
+    export::stream(&app.db, caller, search, &file_name).await
+}
+
+/// List the history of a load
+///
+/// Returns an event for each change of the load, oldest first.
+#[utoipa::path(operation_id = "list_load_events", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)), ListParams),
+    responses((status = 200, body = [LoadEvent]), ErrorResponses))]
+#[get("/loads/{id}/events")]
+pub(super) async fn list_events(
+    caller: Caller,
+    path: PathId,
+    query: Query<ListParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (page, count) =
+        query.check(|parameters, errors| (parameters.parse(&history::order(), errors), parameters.count))?;
+    let (id, read_page) = (path.id()?, page.clone());
+    let read = move |c: &mut _| {
+        let load = store::find_own(c, &caller, id)?;
+        let since = store::carried_since(c, &load, &caller)?;
+        history::list(c, id, since, &read_page, count)
+    };
+    Ok(app.db.read(read).await?.response(&request, &app.public_url, &page))
+}
+
+/// List notifications of a load
+///
+/// Returns the newest 1,000 notifications sent to the load's drivers and carriers, newest first.
+#[utoipa::path(operation_id = "list_notifications_of_load", tag = "notifications", security(("bearer" = [])),
+    params(("id" = String, Path, description = "Id of the load", example = json!(examples::COMPLETED_LOAD))),
+    responses((status = 200, body = [Notification]), ErrorResponses))]
+#[get("/loads/{id}/notifications")]
+pub(super) async fn list_notifications(
+    caller: Caller,
+    path: PathId,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let id = path.id()?;
+    let listed = app.db.read(move |c| {
+        let load = store::find_own(c, &caller, id)?;
+        let since = store::carried_since(c, &load, &caller)?;
+        notifications::list(c, &caller, id, since.map(|since| since.at))
+    });
+    JsonResponse::json(&listed.await?)
+}
