@@ -1,4 +1,4 @@
-//! Revisions as entity tags, and the conditions that requests state on them (docs/api/conventions.md, "Concurrency").
+//! Revisions as entity tags, and the conditions that requests state on them (docs/api/conventions.md, "Revisions").
 
 use std::future::{Ready, ready};
 
