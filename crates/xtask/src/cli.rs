@@ -24,54 +24,12 @@ pub enum Command {
     /// Measure a release build against what this machine can do, and print tables
     #[command(disable_help_flag = true)]
     Bench(ToolArgs),
-    /// Send requests made from the OpenAPI documents, valid and invalid, and check every response
+    /// Run the trials: the services as they run, under failure, load and abuse. All of them, or those that you name
     #[command(disable_help_flag = true)]
-    Fuzz(ToolArgs),
-    /// Kill the services at random moments and compare what they stored with what they acknowledged
-    #[command(disable_help_flag = true)]
-    Crash(ToolArgs),
-    /// Take away what the services depend on, fill their disk, change their clock; check responses and recovery
-    #[command(disable_help_flag = true)]
-    Faults(ToolArgs),
-    /// Send slow, large, nested and very many requests; measure memory and the latency of other clients
-    #[command(disable_help_flag = true)]
-    Abuse(ToolArgs),
-    /// Check the files of a deployment
-    #[command(disable_help_flag = true)]
-    Deploy(ToolArgs),
-    /// Run the Compose files in containers, under load (needs Docker)
-    #[command(disable_help_flag = true)]
-    Containers(ToolArgs),
-    /// Restart, kill and freeze replicas behind nginx under load
-    #[command(disable_help_flag = true)]
-    Replicas(ToolArgs),
-    /// Back up, destroy and restore the services by the commands of docs/operations/backup.md
-    #[command(disable_help_flag = true)]
-    Restore(ToolArgs),
-    /// Run the tests of the last release on today's migrations
-    #[command(disable_help_flag = true)]
-    Expand(ToolArgs),
-    /// Check dashboard, alerts and the list of metrics against a real Prometheus
-    #[command(disable_help_flag = true)]
-    Dashboards(ToolArgs),
-    /// Check the documents: commands, settings, links and examples
-    #[command(disable_help_flag = true)]
-    Docs(ToolArgs),
-    /// Send the examples of the OpenAPI documents, and try operations out on the docs pages in a browser
-    #[command(disable_help_flag = true)]
-    Docspage(ToolArgs),
-    /// Generate clients from the OpenAPI documents, check their types, and use them
-    #[command(disable_help_flag = true)]
-    Clients(ToolArgs),
-    /// Exchange files with LibreOffice and openpyxl, in English and German
-    #[command(disable_help_flag = true)]
-    Spreadsheets(ToolArgs),
-    /// Log in on the docs pages in a browser, at the OpenID provider of deploy/login
-    #[command(disable_help_flag = true)]
-    Login(ToolArgs),
+    Trials(ToolArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
-    /// Run every check: format, lints, dependencies, tidy, all tests, the demo, the trials in their short form
+    /// Run what a change must pass: format, lints, dependencies, tidy, all tests, the demo, four trials in their short form
     Test(TestArgs),
     /// Run private PostgreSQL, Redis and S3 servers until Ctrl-C, for running `cargo test` by hand
     Servers(ServersArgs),

@@ -7,16 +7,6 @@ use stack::process;
 
 use crate::cli::ToolArgs;
 
-/// Runs a trial with its own arguments.
-pub fn trial(name: &str, args: &ToolArgs, stop: &Interrupt) -> Result<()> {
-    run("trials", [name].into_iter().chain(args.args.iter().map(String::as_str)), stop)
-}
-
-/// Runs the bench with its own arguments.
-pub fn bench(args: &ToolArgs, stop: &Interrupt) -> Result<()> {
-    run("bench", args.args.iter().map(String::as_str), stop)
-}
-
 /// Runs the tests of `tests/structure`, the rules of this repository that no other tool checks.
 pub fn tidy(stop: &Interrupt) -> Result<()> {
     let mut cargo = checkout::cargo();
@@ -26,10 +16,10 @@ pub fn tidy(stop: &Interrupt) -> Result<()> {
     Ok(())
 }
 
-/// Builds a program of tests/ and runs it.
-pub fn run<'a>(package: &str, args: impl IntoIterator<Item = &'a str>, stop: &Interrupt) -> Result<()> {
+/// Builds a program of tests/ and runs it with its own arguments.
+pub fn run(package: &str, args: &ToolArgs, stop: &Interrupt) -> Result<()> {
     let mut cargo = checkout::cargo();
-    cargo.args(["run", "--quiet", "--locked", "--package", package, "--"]).args(args);
+    cargo.args(["run", "--quiet", "--locked", "--package", package, "--"]).args(&args.args);
     let status = process::run(&mut cargo, stop)?;
     ensure!(status.success(), "{package} failed ({status}); its messages are above");
     Ok(())

@@ -1,4 +1,4 @@
-//! Runs the program as `cargo xtask crash` does, to query databases. This test also builds it for that command.
+//! Runs the program as `cargo xtask trials crash` does, to query databases. This test also builds it for that command.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `trials`: the services as they run, under failure, load and abuse. `cargo xtask NAME` builds and runs one.
+//! `trials`: the services as they run, under failure, load and abuse. `cargo xtask trials` builds and runs them.
 
 mod abuse;
 mod browser;
@@ -21,25 +21,28 @@ mod restore;
 mod spreadsheets;
 mod traffic;
 
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
-use stack::interrupt::{self, Interrupt};
+use stack::interrupt::{self, Interrupt, Interrupted};
 use stack::programs::{self, Profile};
 use stack::servers::Servers;
-use stack::tools;
 use stack::trial::{Options, Trial};
+use stack::{process, text_table, tools};
+
+/// Timeout of `docker info`.
+const DOCKER_INFO_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs trials of the services.
 #[derive(Debug, Parser)]
 #[command(name = "trials", max_term_width = 100)]
 struct Cli {
-    /// The trials to run, one after the other
-    #[arg(required = true)]
+    /// The trials to run, one after the other [default: all]
     names: Vec<Name>,
-    /// Run the short form, as `cargo xtask test` does
+    /// Run the short form: each kind of check once
     #[arg(long)]
     short: bool,
     /// Seed of the random choices: the same seed makes the same choices
@@ -55,24 +58,47 @@ struct Cli {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Name {
+    /// Check the files of a deployment
     Deploy,
+    /// Run the Compose files in containers, under load
     Containers,
+    /// Send requests made from the OpenAPI documents, valid and invalid, and check every response
     Fuzz,
-    Crash,
-    Faults,
-    Abuse,
-    Replicas,
-    Restore,
-    Dashboards,
-    Docs,
-    Docspage,
+    /// Generate clients from the OpenAPI documents, check their types, and use them
     Clients,
+    /// Exchange files with LibreOffice and openpyxl, in English and German
     Spreadsheets,
+    /// Kill the services at random moments and compare what they stored with what they acknowledged
+    Crash,
+    /// Take away what the services depend on, fill their disk, change their clock; check responses and recovery
+    Faults,
+    /// Send slow, large, nested and very many requests; measure memory and the latency of other clients
+    Abuse,
+    /// Restart, kill and freeze replicas behind nginx under load
+    Replicas,
+    /// Back up, destroy and restore the services by the commands of docs/operations/backup.md
+    Restore,
+    /// Check dashboard, alerts and the list of metrics against a real Prometheus
+    Dashboards,
+    /// Check the documents: commands, settings, links and examples
+    Docs,
+    /// Send the examples of the OpenAPI documents, and try operations out on the docs pages in a browser
+    Docspage,
+    /// Run the tests of the last release on today's migrations
     Expand,
+    /// Log in on the docs pages in a browser, at the OpenID provider of deploy/login
     Login,
 }
 
 impl Name {
+    /// Runs a trial and prints its table. Returns what it did not try.
+    fn run_on(self, programs: &Path, servers: &Servers, cli: &Cli, stop: &Interrupt) -> Result<Vec<String>> {
+        let trial = Trial::new(programs, servers, Options { short: cli.short, seed: cli.seed }, stop)?;
+        let result = self.run(&trial, cli);
+        println!("{}", trial.table());
+        result.map(|()| trial.untried())
+    }
+
     fn run(self, trial: &Trial<'_>, cli: &Cli) -> Result<()> {
         match self {
             Self::Deploy => deploy::run(trial),
@@ -100,23 +126,55 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli, stop: &Interrupt) -> Result<()> {
+    let names = if cli.names.is_empty() { Name::value_variants() } else { &cli.names };
     let programs = match &cli.programs {
         Some(programs) => programs.clone(),
         None => programs::services(Profile::Release, stop)?,
     };
-    let names = cli.names.iter().filter_map(ValueEnum::to_possible_value);
-    let needed: Vec<&str> = names.flat_map(|name| tools::for_trial(name.get_name())).copied().collect();
-    tools::require(&needed)?;
     let servers = Servers::start(stop)?;
-    let options = Options { short: cli.short, seed: cli.seed };
-    for name in &cli.names {
-        let trial = Trial::new(&programs, &servers, options, stop)?;
-        let result = name.run(&trial, cli);
-        println!("{}", trial.table());
-        result?;
-        for untried in trial.untried() {
-            println!("NOT TRIED: {untried}");
-        }
+    let (mut report, mut failed) = (Vec::new(), Vec::new());
+    for name in names {
+        stop.check()?;
+        let title = name.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        println!("\n=== {title}");
+        let started = Instant::now();
+        let (result, untried) = match missing(&title, stop) {
+            Some(reason) => ("NOT TRIED".to_owned(), vec![reason]),
+            None => match name.run_on(&programs, &servers, cli, stop) {
+                Ok(untried) => ("passed".to_owned(), untried),
+                Err(error) if error.is::<Interrupted>() => return Err(error),
+                Err(error) => {
+                    eprintln!("error: {error:?}");
+                    failed.push(title.clone());
+                    ("FAILED".to_owned(), Vec::new())
+                }
+            },
+        };
+        report.push([title, result, format!("{} s", started.elapsed().as_secs()), untried.join("; ")]);
     }
+    println!("\n{}", text_table::render(["trial", "result", "time", "not tried"], &report));
+    ensure!(failed.is_empty(), "failed: {}; the messages are above", failed.join(", "));
     Ok(())
+}
+
+/// Returns why this machine cannot run a trial.
+fn missing(name: &str, stop: &Interrupt) -> Option<String> {
+    let missing = tools::missing(tools::for_trial(name));
+    if !missing.is_empty() {
+        return Some(tools::message(&missing));
+    }
+    let needs_docker = name == "containers" && !has_docker_engine(stop);
+    needs_docker.then(|| "there is no Docker engine: `docker info` fails, or takes more than 20 s".to_owned())
+}
+
+/// Returns whether a Docker engine on this machine responds in time. One that hangs is none.
+fn has_docker_engine(stop: &Interrupt) -> bool {
+    let mut info = Command::new("docker");
+    info.arg("info").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ok(mut child) = info.spawn() else { return false };
+    let status = process::wait(&mut child, DOCKER_INFO_TIMEOUT, || stop.check().is_err());
+    if status.is_none() {
+        process::end(&mut child);
+    }
+    status.is_some_and(|status| status.success())
 }

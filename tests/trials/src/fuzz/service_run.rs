@@ -81,7 +81,7 @@ impl ServiceRun<'_> {
         let (short, seed) = (if self.trial.short { " --short" } else { "" }, self.trial.seed);
         bail!(
             "{name}: responses differ from the OpenAPI document (see above; the whole report is in {folder}). \
-             Repeat with `cargo xtask fuzz{short} --seed {seed}`"
+             Repeat with `cargo xtask trials fuzz{short} --seed {seed}`"
         );
     }
 
