@@ -3,7 +3,6 @@
 //! Each filter is counted under all others: a listing that passes all filters counts for every filter, one that exactly
 //! one filter rejects counts for that filter only.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use common::Error;
@@ -11,11 +10,14 @@ use serde::Serialize;
 use strum::VariantNames;
 use utoipa::ToSchema;
 
+use super::columns::Columns;
 use super::filters::rejected;
-use super::model::{BLOCK, Columns};
 use crate::categories::Categories;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
+
+/// Listings that are filtered and counted together: their bits stay in the fastest memory.
+pub(crate) const BLOCK: usize = 1_024;
 
 /// The counts of all filters, by the numbers that the columns have.
 #[derive(Debug)]
@@ -106,11 +108,6 @@ fn select<'a>(rejected_by: &[u8], filter: u8, places: &'a mut [u16; BLOCK]) -> &
     &places[..len]
 }
 
-/// Returns the terms with a count above zero, without [`NONE`](super::interner::NONE).
-fn counted(counts: &[u32]) -> impl Iterator<Item = (u32, u32)> {
-    (0..).zip(counts.iter().copied()).skip(1).filter(|(_, count)| *count > 0)
-}
-
 /// Converts counts by all flags together to counts by single flag.
 fn by_flag(
     values: &'static [&'static str],
@@ -145,7 +142,7 @@ pub(crate) struct Facets<'a> {
 #[derive(Debug, Serialize, ToSchema)]
 struct Facet<'a> {
     /// The value that the filter takes.
-    value: Cow<'a, str>,
+    value: &'a str,
     /// The number of listings that the value would leave.
     count: u32,
 }
@@ -155,9 +152,12 @@ impl<'a> Facets<'a> {
     pub(crate) fn new(
         counts: &Counts,
         categories: &'a Categories,
-        spelling: impl Fn(u32) -> Option<Cow<'a, str>>,
+        spelling: impl Fn(u32) -> Option<&'a str>,
     ) -> Self {
-        let spelled = |(term, count)| Some((spelling(term)?, count));
+        let spelled = |counts: &[u32]| {
+            let counted = (0..).zip(counts.iter().copied()).filter(|(_, count)| *count > 0);
+            most_frequent(counted.filter_map(|(term, count)| Some((spelling(term)?, count))))
+        };
         let statuses = StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(counts.statuses);
         let main_categories = (0..).zip(counts.categories).filter(|(_, count)| *count > 0);
         let main_categories =
@@ -165,8 +165,8 @@ impl<'a> Facets<'a> {
         let filters = [
             ("f:status", most_frequent(statuses)),
             ("f:commodityType", most_frequent(main_categories)),
-            ("f:commodityBreed", most_frequent(counted(&counts.breeds).filter_map(spelled))),
-            ("f:commodityBreedSociety", most_frequent(counted(&counts.societies).filter_map(spelled))),
+            ("f:commodityBreed", spelled(&counts.breeds)),
+            ("f:commodityBreedSociety", spelled(&counts.societies)),
             ("f:commoditySexes", most_frequent(by_flag(Sex::VARIANTS, &counts.sexes))),
             (
                 "f:commodityAdditionalInfo",
@@ -185,27 +185,17 @@ impl<'a> Facets<'a> {
 }
 
 /// Returns the values to list, and whether these are all: the most frequent values that are short and have no comma.
-fn most_frequent<'a, V: Into<Cow<'a, str>>>(
-    counts: impl Iterator<Item = (V, u32)>,
-) -> (Vec<Facet<'a>>, bool) {
-    let mut complete = true;
-    let mut values = Vec::new();
-    for (value, count) in counts.filter(|(_, count)| *count > 0) {
-        let value = value.into();
-        let is_short = value.len() <= MAX_VALUE_CHARS || value.chars().count() <= MAX_VALUE_CHARS;
-        // Commas separate the values of a filter, so no filter can name a value that has one.
-        if is_short && !value.contains(',') {
-            values.push(Facet { value, count });
-        } else {
-            complete = false;
-        }
-    }
-    let order = |a: &Facet<'_>, b: &Facet<'_>| b.count.cmp(&a.count).then_with(|| a.value.cmp(&b.value));
+fn most_frequent<'a>(counts: impl Iterator<Item = (&'a str, u32)>) -> (Vec<Facet<'a>>, bool) {
+    let counted = counts.filter(|(_, count)| *count > 0).map(|(value, count)| Facet { value, count });
+    // Commas separate the values of a filter, so no filter can name a value that has one.
+    let (mut values, others): (Vec<_>, Vec<_>) = counted
+        .partition(|facet| facet.value.chars().count() <= MAX_VALUE_CHARS && !facet.value.contains(','));
+    let is_complete = others.is_empty() && values.len() <= MAX_VALUES;
+    let order = |a: &Facet<'_>, b: &Facet<'_>| b.count.cmp(&a.count).then_with(|| a.value.cmp(b.value));
     if values.len() > MAX_VALUES {
         values.select_nth_unstable_by(MAX_VALUES, order);
         values.truncate(MAX_VALUES);
-        complete = false;
     }
     values.sort_unstable_by(order);
-    (values, complete)
+    (values, is_complete)
 }

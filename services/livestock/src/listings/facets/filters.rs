@@ -5,25 +5,19 @@ use std::ops::Range;
 use common::Caller;
 use database::{Amount, Timestamp};
 
-use super::interner::{Interners, UNKNOWN};
-use super::model::{Columns, FacetColumns, FacetRow};
+use super::columns::{Columns, FacetRow, Texts};
+use super::model::FacetColumns;
 use crate::listings::geo::{MAX_ROUNDING_KM, Point, squared_chord, squared_chord_of};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter, born_after, born_until};
 use crate::listings::search_text::has_all_words;
 
 /// Bits of the filters that reject a listing: one for each filter that facets count the values of.
 pub(crate) mod rejected {
-    /// `f:status` rejects the listing.
     pub(crate) const STATUS: u8 = 1;
-    /// `f:commodityType` rejects the listing.
     pub(crate) const COMMODITY_TYPE: u8 = 1 << 1;
-    /// `f:commodityBreed` rejects the listing.
     pub(crate) const BREED: u8 = 1 << 2;
-    /// `f:commodityBreedSociety` rejects the listing.
     pub(crate) const SOCIETY: u8 = 1 << 3;
-    /// `f:commoditySexes` rejects the listing.
     pub(crate) const SEX: u8 = 1 << 4;
-    /// `f:commodityAdditionalInfo` rejects the listing.
     pub(crate) const ADDITIONAL_INFO: u8 = 1 << 5;
     /// A filter without values of its own rejects the listing. Two bits, so that the listing counts for no filter.
     pub(crate) const BY_ALL: u8 = 0b11 << 6;
@@ -34,6 +28,9 @@ pub(crate) mod rejected {
         bits & bits.wrapping_sub(1) != 0
     }
 }
+
+/// The number of an organisation that no listing has.
+const UNKNOWN: u32 = u32::MAX;
 
 /// Returns the bits unless the listing passes.
 #[inline]
@@ -202,37 +199,6 @@ impl ExactFilters {
         })
     }
 
-    /// Returns the bits of the filters that reject one listing. [`CompiledFilters`] do the same for many.
-    pub(crate) fn rejected_by(&self, listing: &Traits<'_>) -> u8 {
-        let is_one_of = |names: &[String], name: Option<&str>| {
-            let name = name.filter(|name| !name.is_empty());
-            name.is_some_and(|name| names.binary_search_by(|other| other.as_str().cmp(name)).is_ok())
-        };
-        let is_other =
-            |id: &Option<String>| id.as_ref().is_some_and(|id| id.is_empty() || id != listing.organisation);
-        let is_hidden =
-            is_other(&self.organisation) || (listing.row.is_private() && is_other(&self.private_to));
-        let has_type = match &self.commodity_type {
-            None => true,
-            Some(CommodityType::Category(id)) => *id == i32::from(listing.row.category),
-            Some(CommodityType::Type(name)) => (listing.has_type)(name),
-        };
-        let has_breed = self.breeds.is_empty()
-            || is_one_of(&self.breeds, listing.breed)
-            || is_one_of(&self.breeds, listing.breed_type);
-        let has_society = self.societies.is_empty() || is_one_of(&self.societies, listing.society);
-        self.status_bits()[usize::from(listing.row.status & 7)]
-            | bits_unless(rejected::BY_ALL, !is_hidden)
-            | bits_unless(rejected::COMMODITY_TYPE, has_type)
-            | bits_unless(rejected::BREED, has_breed)
-            | bits_unless(rejected::SOCIETY, has_society)
-            | bits_unless(rejected::SEX, listing.row.sexes & self.sex == self.sex)
-            | bits_unless(
-                rejected::ADDITIONAL_INFO,
-                listing.row.additional_info & self.additional_info == self.additional_info,
-            )
-    }
-
     /// Returns the approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let texts =
@@ -241,46 +207,33 @@ impl ExactFilters {
     }
 }
 
-/// The values of one listing that exact filters compare, with its texts.
-pub(crate) struct Traits<'a> {
-    /// The values that are no texts.
-    pub(crate) row: FacetRow,
-    pub(crate) organisation: &'a str,
-    pub(crate) breed: Option<&'a str>,
-    pub(crate) breed_type: Option<&'a str>,
-    pub(crate) society: Option<&'a str>,
-    /// Returns whether `properties.type` has a value.
-    pub(crate) has_type: &'a dyn Fn(&str) -> bool,
-}
-
 /// A listing in the form that filters of saved searches compare.
 #[derive(Debug)]
 pub(crate) struct OneListing<'a> {
-    columns: &'a FacetColumns,
-    row: FacetRow,
+    texts: Texts,
+    columns: Columns,
     measures: Measures,
+    search_text: &'a str,
 }
 
 impl<'a> OneListing<'a> {
     /// Converts the columns of a listing.
     pub(crate) fn of(columns: &'a FacetColumns) -> Self {
-        Self { columns, row: FacetRow::without_texts(columns), measures: Measures::of(columns) }
+        let mut one = Self {
+            texts: Texts::default(),
+            columns: Columns::default(),
+            measures: Measures::of(columns),
+            search_text: columns.search_text.as_deref().unwrap_or_default(),
+        };
+        one.columns.insert(0, one.texts.row(columns));
+        one
     }
 
     /// Returns true if the listing passes all filters.
     pub(crate) fn passes(&self, filters: &SearchFilters) -> bool {
-        let Self { columns, row, measures } = self;
-        let traits = Traits {
-            row: *row,
-            organisation: &columns.organisation_id,
-            breed: columns.breed.as_deref(),
-            breed_type: columns.breed_type.as_deref(),
-            society: columns.breed_society.as_deref(),
-            has_type: &|name| !name.is_empty() && columns.types.split('\n').any(|line| line == name),
-        };
-        filters.exact.rejected_by(&traits) == 0
-            && filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(measures))
-            && has_all_words(columns.search_text.as_deref().unwrap_or_default(), &filters.words)
+        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(&self.measures))
+            && CompiledFilters::of(&filters.exact, &self.texts).rejected_by(&self.columns, 0) == 0
+            && has_all_words(self.search_text, &filters.words)
     }
 }
 
@@ -303,7 +256,7 @@ pub(crate) struct CompiledFilters {
 
 impl CompiledFilters {
     /// Compiles filters for the listings that have these texts.
-    pub(crate) fn of(exact: &ExactFilters, texts: &Interners) -> Self {
+    pub(crate) fn of(exact: &ExactFilters, texts: &Texts) -> Self {
         let mut terms = Vec::new();
         for (names, bits) in [(&exact.breeds, rejected::BREED), (&exact.societies, rejected::SOCIETY)] {
             if names.is_empty() {
@@ -313,18 +266,20 @@ impl CompiledFilters {
             for rejected in &mut terms {
                 *rejected |= bits;
             }
-            for number in names.iter().map(|name| texts.terms.find(name)).filter(|n| *n != UNKNOWN) {
+            for number in names.iter().filter_map(|name| texts.terms.find(name)) {
                 terms[number as usize] &= !bits;
             }
         }
-        let (category, types) = match &exact.commodity_type {
-            None => (None, Vec::new()),
-            Some(CommodityType::Category(id)) => (Some(*id), Vec::new()),
-            Some(CommodityType::Type(name)) => (None, texts.types.having(name)),
-        };
-        let types: Vec<_> =
-            types.into_iter().map(|has_it| bits_unless(rejected::COMMODITY_TYPE, has_it)).collect();
-        let number = |id: &Option<String>| id.as_ref().map(|id| texts.organisations.find(id));
+        let (mut category, mut types) = (None, Vec::new());
+        match &exact.commodity_type {
+            None => {}
+            Some(CommodityType::Category(id)) => category = Some(*id),
+            Some(CommodityType::Type(name)) => {
+                types.resize(texts.types.len(), rejected::COMMODITY_TYPE);
+                texts.sets_having(name).into_iter().for_each(|number| types[number as usize] = 0);
+            }
+        }
+        let number = |id: &String| texts.organisations.find(id).unwrap_or(UNKNOWN);
         let present = rejected::STATUS
             | bits_unless(rejected::COMMODITY_TYPE, exact.commodity_type.is_none())
             | bits_unless(rejected::BREED, exact.breeds.is_empty())
@@ -339,60 +294,70 @@ impl CompiledFilters {
             types,
             sex: exact.sex,
             additional_info: exact.additional_info,
-            organisation: number(&exact.organisation),
-            private_to: number(&exact.private_to),
+            organisation: exact.organisation.as_ref().map(number),
+            private_to: exact.private_to.as_ref().map(number),
         }
     }
 
-    /// Sets the bits of the filters that reject the listings in a range of slots.
+    /// Returns the bits of the filters that reject the listing at a position.
+    pub(crate) fn rejected_by(&self, columns: &Columns, at: usize) -> u8 {
+        let mut bits = [0];
+        self.reject(columns, at..at + 1, &mut bits);
+        bits[0]
+    }
+
+    /// Sets the bits of the filters that reject the listings in a range of positions.
     pub(crate) fn reject(&self, columns: &Columns, range: Range<usize>, rejected_by: &mut [u8]) {
-        for (bits, status) in rejected_by.iter_mut().zip(&columns.status[range.clone()]) {
-            *bits = self.statuses[usize::from(status & 7)];
-        }
+        let status = columns.status[range.clone()].iter();
+        let organisation = columns.organisation[range.clone()].iter();
+        rejected_by.fill(0);
+        mark(rejected_by, status.clone(), |status| self.statuses[usize::from(status & 7)]);
         if let Some(id) = self.category {
-            for (bits, category) in rejected_by.iter_mut().zip(&columns.category[range.clone()]) {
-                *bits |= bits_unless(rejected::COMMODITY_TYPE, i32::from(*category) == id);
-            }
+            let category = columns.category[range.clone()].iter();
+            mark(rejected_by, category, |category| {
+                bits_unless(rejected::COMMODITY_TYPE, i32::from(*category) == id)
+            });
         }
         if !self.types.is_empty() {
-            for (bits, types) in rejected_by.iter_mut().zip(&columns.types[range.clone()]) {
-                *bits |= self.types[*types as usize];
-            }
+            mark(rejected_by, columns.types[range.clone()].iter(), |set| self.types[*set as usize]);
         }
         if self.present & rejected::BREED != 0 {
             let breeds = columns.breed[range.clone()].iter().zip(&columns.breed_type[range.clone()]);
-            for (bits, (breed, breed_type)) in rejected_by.iter_mut().zip(breeds) {
-                *bits |= self.terms[*breed as usize] & self.terms[*breed_type as usize] & rejected::BREED;
-            }
+            mark(rejected_by, breeds, |(breed, breed_type)| {
+                self.terms[*breed as usize] & self.terms[*breed_type as usize] & rejected::BREED
+            });
         }
         if self.present & rejected::SOCIETY != 0 {
-            for (bits, society) in rejected_by.iter_mut().zip(&columns.society[range.clone()]) {
-                *bits |= self.terms[*society as usize] & rejected::SOCIETY;
-            }
+            mark(rejected_by, columns.society[range.clone()].iter(), |society| {
+                self.terms[*society as usize] & rejected::SOCIETY
+            });
         }
-        for (flag, column, bit) in [
-            (self.sex, &columns.sexes, rejected::SEX),
-            (self.additional_info, &columns.additional_info, rejected::ADDITIONAL_INFO),
-        ] {
-            if flag != 0 {
-                for (bits, flags) in rejected_by.iter_mut().zip(&column[range.clone()]) {
-                    *bits |= bits_unless(bit, flags & flag != 0);
-                }
-            }
+        if self.sex != 0 {
+            let sexes = columns.sexes[range.clone()].iter();
+            mark(rejected_by, sexes, |sexes| bits_unless(rejected::SEX, sexes & self.sex != 0));
         }
-        let organisations = &columns.organisation[range.clone()];
+        if self.additional_info != 0 {
+            let info = columns.additional_info[range].iter();
+            mark(rejected_by, info, |info| {
+                bits_unless(rejected::ADDITIONAL_INFO, info & self.additional_info != 0)
+            });
+        }
         if let Some(only) = self.organisation {
-            for (bits, organisation) in rejected_by.iter_mut().zip(organisations) {
-                *bits |= bits_unless(rejected::BY_ALL, *organisation == only);
-            }
+            mark(rejected_by, organisation.clone(), |id| bits_unless(rejected::BY_ALL, *id == only));
         }
         if let Some(only) = self.private_to {
-            let listings = organisations.iter().zip(&columns.status[range]);
-            for (bits, (organisation, status)) in rejected_by.iter_mut().zip(listings) {
-                let is_private = *status >= StatusFilter::Draft as u8;
-                *bits |= bits_unless(rejected::BY_ALL, !is_private || *organisation == only);
-            }
+            mark(rejected_by, organisation.zip(status), |(id, status)| {
+                bits_unless(rejected::BY_ALL, *status < StatusFilter::Draft as u8 || *id == only)
+            });
         }
+    }
+}
+
+/// Adds the bits that the filters of a column have for its values.
+#[inline]
+fn mark<T>(rejected_by: &mut [u8], values: impl Iterator<Item = T>, bits: impl Fn(T) -> u8) {
+    for (rejected_by, value) in rejected_by.iter_mut().zip(values) {
+        *rejected_by |= bits(value);
     }
 }
 
@@ -408,6 +373,7 @@ pub(crate) struct Measures {
     /// Day of birth, see `search_fields::day`; [`Measures::ABSENT`] without one.
     born: i32,
 }
+
 impl Measures {
     const ABSENT: i32 = i32::MIN;
 

@@ -3,29 +3,21 @@
 //! A listing has a slot: its place in the order of ids. Listings are never deleted, and a new one usually has the
 //! greatest id, so that it is appended.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use common::Error;
 use database::Id;
 
 use super::cache::FacetCache;
-use super::counts::{Counts, Facets};
-use super::filters::{CompiledFilters, ExactFilters, Measures, SearchFilters, Traits, rejected};
-use super::interner::{Interners, UNKNOWN};
-use super::model::{BLOCK, Columns, FacetColumns, FacetRow, ListingChanges, PrivateSpelling, StoredMatches};
+use super::columns::{Columns, Texts};
+use super::counts::{BLOCK, Counts, Facets};
+use super::filters::{CompiledFilters, ExactFilters, Measures, SearchFilters, rejected};
+use super::model::{FacetColumns, ListingChanges, Spelling, StoredMatches};
 use super::words::{ListingWords, WordFilter};
 use crate::categories::Categories;
 
-/// The cache is cleared instead if more listings change at once.
-const MAX_COMPARED_CHANGES: usize = 64;
-
-/// The uses of a term in an organisation's private listings, and the latest spelling if it differs from the term.
-#[derive(Debug, Default)]
-struct PrivateTerm {
-    uses: u32,
-    spelling: Option<Box<str>>,
-}
+/// Unused texts and words are removed when edits have added half of all and this many more.
+const MAX_ADDED_TEXTS: usize = if cfg!(test) { 2 } else { 10_000 };
 
 /// All listings, the texts that their numbers stand for, and the cache of facets.
 #[derive(Debug, Default)]
@@ -36,11 +28,11 @@ pub(crate) struct FacetIndex {
     measures: Vec<Measures>,
     /// The words that free-text queries compare.
     words: ListingWords,
-    texts: Interners,
-    /// Public spellings of breeds and societies by number of term.
-    spellings: HashMap<u32, Box<str>>,
-    /// By number of the organisation and of the term.
-    private_terms: HashMap<(u32, u32), PrivateTerm>,
+    texts: Texts,
+    /// Spellings of breeds and societies by number of the organisation, which public ones do not have, and of the term.
+    spellings: HashMap<(Option<u32>, u32), Box<str>>,
+    /// Texts and words that edits have added since unused ones were removed. Some of those before them are unused.
+    added_texts: usize,
     cache: FacetCache,
 }
 
@@ -52,156 +44,93 @@ impl FacetIndex {
 
     /// Applies changes of listings.
     pub(crate) fn apply(&mut self, changes: ListingChanges) {
-        if changes.rows.len() > MAX_COMPARED_CHANGES {
-            self.clear_cache();
-        }
-        let has_unused_words = changes.rows.iter().fold(false, |found, row| found | self.insert(row));
-        if has_unused_words {
-            let organisations = &self.columns.organisation;
-            self.words.compact(|at| organisations[at]);
-        }
+        changes.rows.iter().for_each(|row| self.insert(row));
         self.add_spellings(changes.spellings);
-        self.add_private_spellings(changes.private_spellings);
-    }
-
-    /// Completes an index to which all listings were added.
-    pub(crate) fn finish_reading(&mut self) {
-        self.words.finish_inserting();
+        if self.added_texts > self.text_count() / 2 + MAX_ADDED_TEXTS {
+            self.remove_unused_texts();
+        }
     }
 
     /// Removes all cached facets.
     pub(crate) fn clear_cache(&mut self) {
-        self.cache = FacetCache::default();
+        self.cache.clear();
     }
 
-    /// Adds or replaces a listing. Returns `true` if many words are no longer used.
-    fn insert(&mut self, columns: &FacetColumns) -> bool {
-        let new = self.acquire(columns);
-        let (measures, text) = (Measures::of(columns), columns.search_text.as_deref());
+    /// Adds or replaces a listing.
+    fn insert(&mut self, columns: &FacetColumns) {
+        let texts_before = self.text_count();
+        let (new, measures) = (self.texts.row(columns), Measures::of(columns));
+        let text = columns.search_text.as_deref().unwrap_or_default();
         match self.ids.binary_search(&columns.id) {
             Ok(at) => {
                 let old = self.columns.row(at);
                 if old != new {
-                    self.remove_cached(&[old, new]);
+                    self.cache.record(old);
+                    self.cache.record(new);
                 }
                 self.columns.replace(at, new);
                 self.measures[at] = measures;
-                self.release(old);
-                self.words.replace(at, columns.id, new.organisation, text)
+                self.words.replace(at, new.organisation, text);
+                self.added_texts += self.text_count() - texts_before;
             }
             Err(at) => {
-                self.remove_cached(&[new]);
+                self.cache.record(new);
                 self.ids.insert(at, columns.id);
                 self.columns.insert(at, new);
                 self.measures.insert(at, measures);
-                self.words.insert(at, columns.id, new.organisation, text);
-                false
+                self.words.insert(at, new.organisation, text);
             }
         }
     }
 
-    /// Converts the columns of a listing. Its texts are used once more.
-    fn acquire(&mut self, columns: &FacetColumns) -> FacetRow {
-        let texts = &mut self.texts;
-        let mut term = |text: &Option<String>| texts.terms.acquire(text.as_deref().unwrap_or_default());
-        let row = FacetRow {
-            breed: term(&columns.breed),
-            breed_type: term(&columns.breed_type),
-            society: term(&columns.breed_society),
-            organisation: texts.organisations.acquire(&columns.organisation_id),
-            types: texts.types.acquire(&columns.types),
-            ..FacetRow::without_texts(columns)
-        };
-        if row.is_private() {
-            for term in [row.breed, row.breed_type, row.society] {
-                self.private_terms.entry((row.organisation, term)).or_default().uses += 1;
-            }
-        }
-        row
+    /// Returns the number of different texts and words, with those that are no longer used.
+    fn text_count(&self) -> usize {
+        self.texts.len() + self.words.len()
     }
 
-    /// Frees the texts of a listing that no other uses.
-    fn release(&mut self, row: FacetRow) {
-        for term in [row.breed, row.breed_type, row.society] {
-            let key = (row.organisation, term);
-            if row.is_private()
-                && let Some(private) = self.private_terms.get_mut(&key)
-            {
-                private.uses -= 1;
-                if private.uses == 0 {
-                    self.private_terms.remove(&key);
-                }
-            }
-            if self.texts.terms.release(term) {
-                self.spellings.remove(&term);
-            }
-        }
-        self.texts.types.release(row.types);
-        self.texts.organisations.release(row.organisation);
+    /// Removes the texts and words that no listing has. Visits all words of all listings: some tenths of a second for a
+    /// million listings. Runs only after thousands of changes.
+    fn remove_unused_texts(&mut self) {
+        let terms = self.texts.compact(&mut self.columns);
+        let spellings = std::mem::take(&mut self.spellings).into_iter();
+        let kept = |((organisation, term), spelling)| Some(((organisation, terms.kept(term)?), spelling));
+        self.spellings = spellings.filter_map(kept).collect();
+        self.words.compact(&self.columns.organisation);
+        self.added_texts = 0;
+        // The recorded changes have the old numbers.
+        self.cache.clear();
     }
 
-    /// Removes the cached facets that count one of the states of a listing. Facets count those that pass all filters
-    /// but one.
-    fn remove_cached(&mut self, rows: &[FacetRow]) {
-        let texts = &self.texts;
-        let is_counted = |exact: &ExactFilters, row: &FacetRow| {
-            let traits = Traits {
-                row: *row,
-                organisation: texts.organisations.get(row.organisation).unwrap_or_default(),
-                breed: texts.terms.get(row.breed),
-                breed_type: texts.terms.get(row.breed_type),
-                society: texts.terms.get(row.society),
-                has_type: &|name| texts.types.contains(row.types, name),
-            };
-            !rejected::by_several(exact.rejected_by(&traits))
-        };
-        self.cache.remove_if(|exact| rows.iter().any(|row| is_counted(exact, row)));
-    }
-
-    /// Adds public spellings by term. Ignores terms that no listing has: their spellings are read again with the first
-    /// listing that has them.
-    pub(crate) fn add_spellings(&mut self, spellings: Vec<(String, String)>) {
-        for (term, spelling) in spellings {
-            let number = self.texts.terms.find(&term);
-            if number == UNKNOWN {
-                continue;
-            }
-            let old = self.spellings.get(&number);
-            if old.is_some_and(|old| **old == *spelling) {
-                continue;
-            }
-            // Until now, only searches for private listings found the term, without the listing that it comes with.
-            let is_first = old.is_none();
-            self.cache.remove_if(|exact| !is_first || exact.finds_private());
-            self.spellings.insert(number, spelling.into());
-        }
-    }
-
-    /// Adds spellings of private listings. The latest spelling of a term in an organisation replaces earlier ones,
+    /// Adds spellings of terms, except of terms that no listing has: their spellings are read again with the first
+    /// listing that has them. In the private listings of an organisation the latest spelling replaces earlier ones,
     /// because drafts can be edited.
-    fn add_private_spellings(&mut self, spellings: Vec<PrivateSpelling>) {
-        for PrivateSpelling { organisation_id, term, spelling } in spellings {
-            let key = (self.texts.organisations.find(&organisation_id), self.texts.terms.find(&term));
-            let Some(private) = self.private_terms.get_mut(&key) else { continue };
-            let new = (spelling != term).then_some(&*spelling);
-            if private.spelling.as_deref() != new {
-                private.spelling = new.map(Into::into);
-                self.cache.remove_if(|exact| exact.private_to.as_ref() == Some(&organisation_id));
+    pub(crate) fn add_spellings(&mut self, spellings: Vec<Spelling>) {
+        for Spelling { organisation_id, term, text } in spellings {
+            let Some(term) = self.texts.terms.find(&term) else { continue };
+            let organisation = organisation_id.map(|id| self.texts.organisations.intern(&id));
+            let old = self.spellings.insert((organisation, term), text.as_str().into());
+            if old.as_deref() == Some(&*text) {
+                continue;
             }
+            // Until it has a public spelling, only searches for private listings find a term, except with the listing
+            // that the spelling comes with.
+            let is_seen_by_all = organisation.is_none() && old.is_some();
+            self.cache.remove_if(|exact| is_seen_by_all || exact.finds_private());
         }
     }
 
     /// Returns the public spelling of a breed or society, else that of an organisation's private listings, else the
-    /// term in lower case.
-    fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<Cow<'_, str>> {
-        let private = || self.private_terms.get(&(private_to?, term))?.spelling.as_ref();
-        let spelling = self.spellings.get(&term).or_else(private).map(|spelling| &**spelling);
-        spelling.or_else(|| self.texts.terms.get(term)).map(Cow::Borrowed)
+    /// term in lower case. `None` for the empty term.
+    fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<&str> {
+        let private = || self.spellings.get(&(Some(private_to?), term));
+        let spelling = self.spellings.get(&(None, term)).or_else(private).map(|spelling| &**spelling);
+        let text = spelling.unwrap_or_else(|| self.texts.terms.get(term));
+        (!text.is_empty()).then_some(text)
     }
 
     /// Returns the facets of a search as JSON if they are cached. Never blocks.
     pub(crate) fn cached(&self, filters: &SearchFilters) -> Option<String> {
-        self.cache.get(&filters.exact)
+        self.cache.get(&filters.exact, &self.texts)
     }
 
     /// Returns the facets of a search as JSON. `stored` is what the database knows of it.
@@ -222,7 +151,7 @@ impl FacetIndex {
             Facets::new(&counts, categories, |term| self.spelling(term, compiled.private_to)).to_json()
         };
         if filters.is_cached() && stored.wishlist.is_none() {
-            return self.cache.get_or_count(&filters.exact, count);
+            return self.cache.get_or_count(&filters.exact, &self.texts, count);
         }
         count()
     }
@@ -266,7 +195,8 @@ impl FacetIndex {
     pub(crate) fn candidates(&self, filters: &SearchFilters, max: usize) -> Option<Vec<Id>> {
         let exact = ExactFilters { private_to: None, ..filters.exact.clone() };
         let compiled = CompiledFilters::of(&exact, &self.texts);
-        let may_be_found = |at: usize| self.rejected_by(at, &compiled) == 0 && self.passes(at, filters, None);
+        let may_be_found =
+            |at| compiled.rejected_by(&self.columns, at) == 0 && self.passes(at, filters, None);
         let long_texts = self.long_texts(may_be_found).take(max + 1).collect();
         let words = self.words.filter(&filters.words, filters.audience, &long_texts)?;
         let ids = self.ids.iter().enumerate();
@@ -279,28 +209,20 @@ impl FacetIndex {
     /// Without those that count for no filter, whatever their texts: most drafts and cancelled listings.
     pub(crate) fn counted_long_texts(&self, filters: &SearchFilters) -> Vec<Id> {
         let compiled = CompiledFilters::of(&filters.exact, &self.texts);
-        let may_count = |at: usize| {
-            !rejected::by_several(self.rejected_by(at, &compiled)) && self.passes(at, filters, None)
+        let may_count = |at| {
+            !rejected::by_several(compiled.rejected_by(&self.columns, at)) && self.passes(at, filters, None)
         };
         self.long_texts(may_count).collect()
     }
 
-    /// Returns the bits of the filters that reject the listing in a slot.
-    fn rejected_by(&self, at: usize, compiled: &CompiledFilters) -> u8 {
-        let mut bits = [0];
-        compiled.reject(&self.columns, at..at + 1, &mut bits);
-        bits[0]
-    }
-
     /// Returns those of the listings with long texts whose slots meet a condition.
     fn long_texts(&self, condition: impl Fn(usize) -> bool) -> impl Iterator<Item = Id> {
-        let ids = self.words.long_texts().iter().copied();
-        ids.filter(move |id| self.ids.binary_search(id).is_ok_and(&condition))
+        self.words.long_texts().filter(move |at| condition(*at)).map(|at| self.ids[at])
     }
 
-    /// Returns the numbers of texts and spellings, for tests.
+    /// Returns the numbers of texts and words, and of spellings.
     #[cfg(test)]
-    pub(crate) fn sizes(&self) -> [usize; 3] {
-        [self.texts.terms.len(), self.spellings.len(), self.private_terms.len()]
+    pub(crate) fn sizes(&self) -> [usize; 2] {
+        [self.text_count(), self.spellings.len()]
     }
 }

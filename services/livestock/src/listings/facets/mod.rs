@@ -7,11 +7,11 @@
 //! reads all listings. Facets of a free-text query are counted with the [`words`] of all listings.
 
 mod cache;
+mod columns;
 mod counts;
 mod dictionary;
 mod filters;
 mod index;
-mod interner;
 mod model;
 mod service;
 mod store;

@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Caller, Error, TenantLimits};
 use database::{Database, Id};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
+use tracing::Instrument;
 
 use super::filters::{SearchFilters, Viewer};
 use super::index::FacetIndex;
-use super::model::{EventCursor, ListingChanges, StoredMatches};
+use super::model::{EventCursor, StoredMatches};
 use super::store::{self, MAX_LIST_VALUES};
 use crate::categories::Categories;
 use crate::listings::search::ListingSearch;
@@ -34,26 +35,56 @@ const COMPARISONS_BUSY: &str = "Too many counts of listings with these words are
 pub(crate) struct FacetService {
     /// The index of all listings.
     index: RwLock<FacetIndex>,
-    /// The position up to which the index has the events. Locked before `index`.
-    cursor: Mutex<EventCursor>,
+    /// Held during a read.
+    reads: Arc<tokio::sync::Mutex<Reads>>,
     /// Whether the index was filled once.
     is_filled: AtomicBool,
-    /// The number of reads that were started.
-    reads_started: AtomicU64,
-    /// Held during a read.
-    last_read: tokio::sync::Mutex<LastRead>,
     /// Limits the comparisons of many texts by the database.
     comparisons: TenantLimits,
+}
+
+/// The reads of listings that update the index.
+#[derive(Debug, Default)]
+struct Reads {
+    /// The position up to which the index has the events.
+    cursor: EventCursor,
+    /// The start of the last read that succeeded.
+    last_success: Option<Instant>,
+    /// Whether the last read failed.
+    has_failed: bool,
+}
+
+impl Reads {
+    /// Returns the result that earlier reads have for a request that arrived at this time, or `None` if the request
+    /// must start a read.
+    fn result_for(&self, arrival: Instant) -> Option<Result<(), Error>> {
+        if self.last_success.is_some_and(|started| started > arrival) {
+            return Some(Ok(()));
+        }
+        let is_late = self.has_failed && arrival.elapsed() > MAX_WAIT_BEFORE_RETRY;
+        is_late.then(|| Err(unavailable("a read of the events failed while this request waited for it")))
+    }
+
+    /// Records the result of a read.
+    fn record(&mut self, started: Instant, is_successful: bool) {
+        self.has_failed = !is_successful;
+        if is_successful {
+            self.last_success = Some(started);
+        }
+    }
+}
+
+/// Returns 503 for requests that wait for a read of the events.
+fn unavailable(cause: &'static str) -> Error {
+    Error::Unavailable(anyhow::anyhow!(cause), "The database")
 }
 
 impl Default for FacetService {
     fn default() -> Self {
         Self {
             index: RwLock::default(),
-            cursor: Mutex::default(),
+            reads: Arc::default(),
             is_filled: AtomicBool::default(),
-            reads_started: AtomicU64::default(),
-            last_read: tokio::sync::Mutex::default(),
             comparisons: TenantLimits::new(MAX_COMPARISONS),
         }
     }
@@ -83,9 +114,7 @@ impl FacetService {
         let filters = Arc::new(filters);
         let stored = self.stored_matches(db, &caller, search.wishlisted, &filters).await?;
         let service = self.clone();
-        let counted =
-            tokio::task::spawn_blocking(move || service.index.read().facets(&filters, &stored, &categories));
-        counted.await.map_err(|e| Error::Internal(e.into()))?
+        blocking(move || service.index.read().facets(&filters, &stored, &categories)).await?
     }
 
     /// Returns the listings that a search for words may find, or `None` if they are many. Without this, the database
@@ -102,8 +131,7 @@ impl FacetService {
         // The search compares who may see the found listings.
         let filters = SearchFilters::for_viewer(Viewer { organisation_id: "", admin: true }, search);
         let service = self.clone();
-        let find = move || service.index.read().candidates(&filters, MAX_CANDIDATES);
-        tokio::task::spawn_blocking(find).await.map_err(|e| Error::Internal(e.into()))
+        blocking(move || service.index.read().candidates(&filters, MAX_CANDIDATES)).await
     }
 
     /// Reads what only the database knows of a search: the wishlist, and which of the long texts have its words.
@@ -121,8 +149,7 @@ impl FacetService {
         }
         if !filters.words.is_empty() {
             let (service, compared) = (self.clone(), filters.clone());
-            let ids = tokio::task::spawn_blocking(move || service.index.read().counted_long_texts(&compared));
-            let mut ids = ids.await.map_err(|e| Error::Internal(e.into()))?;
+            let mut ids = blocking(move || service.index.read().counted_long_texts(&compared)).await?;
             if let Some(wishlist) = &stored.wishlist {
                 let wishlist: HashSet<_> = wishlist.iter().collect();
                 ids.retain(|id| wishlist.contains(id));
@@ -160,94 +187,72 @@ impl FacetService {
     /// # Errors
     /// 503 if the database is unavailable, or if earlier reads take too long. 500 for other failures of a read.
     pub(crate) async fn update(self: &Arc<Self>, db: &Database) -> Result<(), Error> {
-        let (started, arrival) = (self.reads_started.load(Ordering::SeqCst), Instant::now());
-        let locked = tokio::time::timeout(READ_TIMEOUT, self.last_read.lock()).await;
-        let mut last_read = locked.map_err(|_| {
-            Error::Unavailable(anyhow::anyhow!("waiting for a read of the events timed out"), "The database")
-        })?;
-        if let Some(result) = last_read.result_for(started, arrival.elapsed()) {
+        let arrival = Instant::now();
+        let locked = tokio::time::timeout(READ_TIMEOUT, self.reads.clone().lock_owned()).await;
+        let mut reads = locked.map_err(|_| unavailable("waiting for a read of the events timed out"))?;
+        if let Some(result) = reads.result_for(arrival) {
             return result;
         }
-        let number = self.reads_started.fetch_add(1, Ordering::SeqCst) + 1;
-        let result = self.read(number, db).await;
-        last_read.record(number, &result);
-        result
+        let (service, db) = (self.clone(), db.clone());
+        // In a task of its own, which goes on if the request is cancelled: no read overtakes another.
+        let read = async move {
+            let started = Instant::now();
+            let result = service.read(&mut reads.cursor, &db).await;
+            reads.record(started, result.is_ok());
+            result
+        };
+        tokio::spawn(read.in_current_span()).await.map_err(|e| Error::Internal(e.into()))?
     }
 
     /// Reads the new events and applies them to the index. Fills the index first from all listings.
-    async fn read(self: &Arc<Self>, number: u64, db: &Database) -> Result<(), Error> {
-        let cursor = self.cursor.lock().clone();
-        let since = cursor.position;
-        if since == 0 {
-            let started = Instant::now();
-            let (index, cursor) = read_all(db).await?;
-            let (listings, seconds) = (index.len(), started.elapsed().as_secs_f64());
-            self.replace(number, index, cursor);
-            tracing::info!(listings, seconds, "the facet index is complete");
-            return Ok(());
-        }
-        let changes = db.read(move |c| store::changes_since(c, &cursor)).await?;
-        if changes.position < since {
+    async fn read(self: &Arc<Self>, cursor: &mut EventCursor, db: &Database) -> Result<(), Error> {
+        if cursor.position > 0 {
+            let current = cursor.clone();
+            let (next, ids) = db.read(move |c| store::changes_since(c, &current)).await?;
+            if next.position >= cursor.position {
+                *cursor = self.apply_changes(next, &ids, db).await?;
+                return Ok(());
+            }
             // A replica of the database that lags behind has taken over.
-            let (index, cursor) = read_all(db).await?;
-            self.replace(number, index, cursor);
-            return Ok(());
         }
-        // Page by page: the texts of thousands of listings take much memory.
-        for ids in changes.listings.chunks(MAX_LIST_VALUES) {
-            let (service, ids) = (self.clone(), ids.to_vec());
-            let page = db.read(move |c| store::listings(c, &ids)).await?;
-            let applied = tokio::task::spawn_blocking(move || service.apply(number, page));
-            applied.await.map_err(|e| Error::Internal(e.into()))?;
-        }
-        self.finish(number, changes.position, changes.seen);
+        let started = Instant::now();
+        let (index, end) = read_all(db).await?;
+        let (listings, seconds) = (index.len(), started.elapsed().as_secs_f64());
+        (*self.index.write(), *cursor) = (index, end);
+        self.is_filled.store(true, Ordering::Release);
+        tracing::info!(listings, seconds, "the facet index is complete");
         Ok(())
     }
 
-    /// Applies a page of the listings that a read returned, unless a later read has changed the index already. That
-    /// happens if the request of the earlier read was cancelled. The later read has the same listings: it began at the
-    /// same position.
-    pub(crate) fn apply(&self, read: u64, listings: ListingChanges) {
-        let mut cursor = self.cursor.lock();
-        if read < cursor.read {
-            return;
+    /// Applies the present state of changed listings to the index, page by page: the texts of thousands of listings
+    /// take much memory. Returns the cursor after the changes.
+    async fn apply_changes(
+        self: &Arc<Self>,
+        mut cursor: EventCursor,
+        ids: &[Id],
+        db: &Database,
+    ) -> Result<EventCursor, Error> {
+        for ids in ids.chunks(MAX_LIST_VALUES) {
+            let (service, ids) = (self.clone(), ids.to_vec());
+            let page = db.read(move |c| store::listings(c, &ids)).await?;
+            // A row that an older release has written may get a spelling without a change of its columns.
+            let has_stale = !cursor.stale.is_empty();
+            cursor.track_stale(&page.rows);
+            blocking(move || {
+                let mut index = service.index.write();
+                if has_stale {
+                    index.clear_cache();
+                }
+                index.apply(page);
+            })
+            .await?;
         }
-        cursor.read = read;
-        // A row that an older release has written may get a spelling without a change of its columns.
-        let has_stale = !cursor.stale.is_empty();
-        cursor.track_stale(&listings.rows);
-        let mut index = self.index.write();
-        if has_stale {
-            index.clear_cache();
-        }
-        index.apply(listings);
-    }
-
-    /// Moves the cursor to the end of a read whose listings are all applied.
-    fn finish(&self, read: u64, position: i64, seen: HashSet<i64>) {
-        let mut cursor = self.cursor.lock();
-        if read >= cursor.read {
-            *cursor = EventCursor { read, position, seen, stale: std::mem::take(&mut cursor.stale) };
-        }
-    }
-
-    /// Replaces the index by one that was built by a read.
-    fn replace(&self, read: u64, index: FacetIndex, cursor: EventCursor) {
-        let mut current = self.cursor.lock();
-        *self.index.write() = index;
-        *current = EventCursor { read, ..cursor };
-        self.is_filled.store(true, Ordering::Release);
+        Ok(cursor)
     }
 
     /// Returns whether all listings were read once. Requests before that wait for it.
     pub(crate) fn is_filled(&self) -> bool {
         self.is_filled.load(Ordering::Acquire)
-    }
-
-    /// Returns the index, for tests.
-    #[cfg(test)]
-    pub(crate) fn index(&self) -> parking_lot::RwLockReadGuard<'_, FacetIndex> {
-        self.index.read()
     }
 }
 
@@ -263,119 +268,51 @@ async fn read_all(db: &Database) -> Result<(FacetIndex, EventCursor), Error> {
     while let Some(last) = page.rows.last() {
         let after = last.id;
         cursor.track_stale(&page.rows);
-        let (next, applied) =
-            tokio::join!(db.read(move |c| store::list_after(c, Some(after))), apply(index, page));
+        let apply = blocking(move || {
+            index.apply(page);
+            index
+        });
+        let (next, applied) = tokio::join!(db.read(move |c| store::list_after(c, Some(after))), apply);
         (page, index) = (next?, applied?);
     }
-    let mut term = String::new();
-    loop {
-        let after = term.clone();
-        let spellings = db.read(move |c| store::spellings_after(c, &after)).await?;
-        let Some((last, _)) = spellings.last() else { break };
-        term.clone_from(last);
+    let mut spellings = db.read(|c| store::spellings_after(c, "")).await?;
+    while let Some(last) = spellings.last() {
+        let after = last.term.clone();
         index.add_spellings(spellings);
+        spellings = db.read(move |c| store::spellings_after(c, &after)).await?;
     }
-    index.finish_reading();
     Ok((index, cursor))
 }
 
-/// Applies changes to an index on a blocking thread.
+/// Runs a function that takes long on a thread for such functions.
 ///
 /// # Errors
-/// 500 if the index panics.
-async fn apply(mut index: FacetIndex, changes: ListingChanges) -> Result<FacetIndex, Error> {
-    let applied = tokio::task::spawn_blocking(move || {
-        index.apply(changes);
-        index
-    });
-    applied.await.map_err(|e| Error::Internal(e.into()))
-}
-
-/// The results of the previous reads.
-#[derive(Default)]
-struct LastRead {
-    /// The number of the last read that succeeded.
-    succeeded: u64,
-    /// The failure of the last read; `None` if it succeeded.
-    failure: Option<ReadFailure>,
-}
-
-impl LastRead {
-    /// Records the result of a read.
-    fn record(&mut self, number: u64, result: &Result<(), Error>) {
-        match result {
-            Ok(()) => *self = Self { succeeded: number, failure: None },
-            Err(error) => self.failure = Some(ReadFailure::of(error)),
-        }
-    }
-
-    /// Returns the result that earlier reads have for a request, or `None` if the request must start a read. `started`
-    /// is the number of reads that were started before the request, `waited` the time since its arrival.
-    fn result_for(&self, started: u64, waited: Duration) -> Option<Result<(), Error>> {
-        if self.succeeded > started {
-            return Some(Ok(()));
-        }
-        let failure = self.failure.as_ref().filter(|_| waited > MAX_WAIT_BEFORE_RETRY)?;
-        Some(Err(failure.to_error()))
-    }
-}
-
-/// The failure of a read, for the requests that waited for the read.
-struct ReadFailure {
-    /// The cause, for the log.
-    cause: String,
-    /// The dependency that was unavailable; `None` for an internal error.
-    dependency: Option<&'static str>,
-}
-
-impl ReadFailure {
-    fn of(error: &Error) -> Self {
-        let (cause, dependency) = match error {
-            Error::Unavailable(cause, dependency) => (format!("{cause:#}"), Some(*dependency)),
-            Error::Internal(cause) => (format!("{cause:#}"), None),
-            other => (other.to_string(), None),
-        };
-        Self { cause, dependency }
-    }
-
-    /// Returns the error of a request that waited: 503 for an unavailable dependency, 500 for an internal error.
-    fn to_error(&self) -> Error {
-        let cause = anyhow::anyhow!("reading the events failed for an earlier request: {}", self.cause);
-        match self.dependency {
-            Some(dependency) => Error::Unavailable(cause, dependency),
-            None => Error::Internal(cause),
-        }
-    }
+/// 500 if it panics.
+async fn blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Result<T, Error> {
+    tokio::task::spawn_blocking(f).await.map_err(|e| Error::Internal(e.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LONG: Duration = Duration::from_secs(2);
-
     #[test]
-    fn requests_that_waited_for_a_failed_read_get_its_failure() {
-        let mut last_read = LastRead::default();
-        let unavailable = || Error::Unavailable(anyhow::anyhow!("connection refused"), "The database");
-        last_read.record(1, &Err(unavailable()));
-        assert!(last_read.result_for(0, Duration::ZERO).is_none(), "starts a read of its own");
-        let Some(Err(Error::Unavailable(cause, "The database"))) = last_read.result_for(0, LONG) else {
-            panic!("no 503")
-        };
-        let cause = format!("{cause:#}");
-        assert!(cause.contains("connection refused") && !cause.contains("timed out"), "{cause}");
-        last_read.record(2, &Err(Error::Internal(anyhow::anyhow!("no such column"))));
-        let Some(Err(Error::Internal(cause))) = last_read.result_for(0, LONG) else { panic!("no 500") };
-        assert!(format!("{cause:#}").contains("no such column"), "{cause:#}");
+    fn requests_share_reads_that_started_after_their_arrival() {
+        let arrival = Instant::now();
+        let mut reads = Reads::default();
+        assert!(reads.result_for(arrival).is_none());
+        reads.record(arrival + Duration::from_millis(1), true);
+        assert!(matches!(reads.result_for(arrival), Some(Ok(()))));
+        assert!(reads.result_for(arrival + Duration::from_millis(2)).is_none(), "the read started before");
     }
 
     #[test]
-    fn requests_share_a_read_that_started_after_their_arrival() {
-        let mut last_read = LastRead::default();
-        last_read.record(1, &Err(Error::Internal(anyhow::anyhow!("no such column"))));
-        last_read.record(2, &Ok(()));
-        assert!(matches!(last_read.result_for(1, LONG), Some(Ok(()))));
-        assert!(last_read.result_for(2, LONG).is_none(), "the read started before the request");
+    fn requests_that_waited_for_a_failed_read_start_no_other() {
+        let now = Instant::now();
+        let mut reads = Reads::default();
+        reads.record(now, false);
+        assert!(reads.result_for(now).is_none());
+        let long_ago = now.checked_sub(Duration::from_secs(2)).unwrap();
+        assert!(matches!(reads.result_for(long_ago), Some(Err(Error::Unavailable(..)))));
     }
 }

@@ -11,13 +11,13 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
-use super::model::{Changes, EventCursor, FacetColumns, ListingChanges, PrivateSpelling};
+use super::model::{EventCursor, FacetColumns, ListingChanges, Spelling};
 use crate::listings::model::{Listing, Status, TYPE_TERM_PREFIX};
 use crate::listings::search::Audience;
 use crate::listings::search::store::with_words;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
-use crate::schema::spellings::dsl as s;
+use crate::schema::spellings::{self, dsl as s};
 use crate::schema::wishlists::dsl as w;
 
 /// Rows that one query returns. Each may have 40 kB of types and 60 kB of text.
@@ -26,8 +26,6 @@ const MAX_ROWS: i64 = 1_000;
 const MAX_DOCUMENTS: usize = 200;
 /// Values in one `IN` list. Both databases accept as many in a statement.
 pub(crate) const MAX_LIST_VALUES: usize = 1_000;
-/// Values in one `IN` list of PostgreSQL, which binds them as one array.
-const MAX_ARRAY_VALUES: usize = 20_000;
 
 /// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
 #[derive(Clone, Copy, ValidGrouping)]
@@ -56,6 +54,9 @@ impl QueryFragment<MultiBackend> for ConstantSql {
 
 /// The first id above those of the transactions that have ended.
 const NEXT_TRANSACTION: &str = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+/// The position before which no event can appear any more.
+const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
 
 /// SQL of the whole id of a transaction, from its low 32 bits `id` and an id `next` that is within 2^31 of it.
 macro_rules! whole_id {
@@ -91,21 +92,21 @@ pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
         }
-        AnyConnection::Postgres(_) if c.is_distributed() => {
-            diesel::select(ConstantSql(POSITION_IF_SPREAD)).get_result(c)?
-        }
         AnyConnection::Postgres(_) => {
-            diesel::select(ConstantSql("pg_snapshot_xmin(pg_current_snapshot())::text::bigint"))
-                .get_result(c)?
+            let position = if c.is_distributed() { POSITION_IF_SPREAD } else { POSITION };
+            diesel::select(ConstantSql(position)).get_result(c)?
         }
     })
 }
 
-/// Returns the ids of the listings of the events after a cursor, without the events that the cursor has seen.
+/// Returns the next cursor, and the ids of the listings of the events in between.
 ///
 /// While an older transaction is open, the events after it are found by every read. Stale listings are read again too,
 /// because rebuilding a row writes no event.
-pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Result<Changes, Error> {
+pub(crate) fn changes_since(
+    c: &mut AnyConnection,
+    cursor: &EventCursor,
+) -> Result<(EventCursor, Vec<Id>), Error> {
     let since = cursor.position;
     // Read before the events: the next read finds the events that are written meanwhile.
     let position = current_position(c)?;
@@ -126,7 +127,8 @@ pub(crate) fn changes_since(c: &mut AnyConnection, cursor: &EventCursor) -> Resu
     let new = events.iter().filter(|(n, _)| !cursor.seen.contains(n)).map(|(_, id)| *id);
     let listings: BTreeSet<Id> = new.chain(cursor.stale.iter().copied()).collect();
     let seen = events.into_iter().map(|(n, _)| n).collect();
-    Ok(Changes { position, seen, listings: listings.into_iter().collect() })
+    let next = EventCursor { position, seen, stale: cursor.stale.clone() };
+    Ok((next, listings.into_iter().collect()))
 }
 
 /// Returns up to 1,000 listings by their ids, with the spellings of their terms.
@@ -134,16 +136,15 @@ pub(crate) fn listings(c: &mut AnyConnection, ids: &[Id]) -> Result<ListingChang
     let rows: Vec<_> = l::listings.filter(l::id.eq_any(ids)).select(FacetColumns::as_select()).load(c)?;
     let terms = |row: &FacetColumns| [row.breed.clone(), row.breed_type.clone(), row.breed_society.clone()];
     let terms: Vec<_> = rows.iter().flat_map(terms).flatten().collect::<BTreeSet<_>>().into_iter().collect();
-    let mut spellings = Vec::new();
+    let mut spellings = private_spellings(c, &rows)?;
     for terms in terms.chunks(MAX_LIST_VALUES) {
-        spellings.extend(s::spellings.filter(s::term.eq_any(terms)).load::<(String, String)>(c)?);
+        spellings.extend(public_spellings(c, s::spellings.filter(s::term.eq_any(terms)).into_boxed())?);
     }
-    let private_spellings = private_spellings(c, &rows)?;
-    Ok(ListingChanges { rows, spellings, private_spellings })
+    Ok(ListingChanges { rows, spellings })
 }
 
 /// Returns the spellings of breeds and societies in those of these listings that were never published.
-fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec<PrivateSpelling>, Error> {
+fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec<Spelling>, Error> {
     let is_private = |row: &&FacetColumns| row.cancelled_as_draft || row.status == Status::Draft.as_str();
     let ids: Vec<_> = rows.iter().filter(is_private).map(|row| row.id).collect();
     let mut spellings = Vec::new();
@@ -152,15 +153,24 @@ fn private_spellings(c: &mut AnyConnection, rows: &[FacetColumns]) -> Result<Vec
         for document in documents.load::<Json>(c)? {
             let Ok(listing) = document.parse::<Listing>() else { continue };
             let breeds = listing.terms().into_iter().filter(|(term, _)| !term.starts_with(TYPE_TERM_PREFIX));
-            let organisation_id = listing.organisation_id;
-            spellings.extend(breeds.map(|(term, spelling)| PrivateSpelling {
-                organisation_id: organisation_id.clone(),
+            spellings.extend(breeds.map(|(term, text)| Spelling {
+                organisation_id: Some(listing.organisation_id.clone()),
                 term,
-                spelling,
+                text,
             }));
         }
     }
     Ok(spellings)
+}
+
+/// Returns the spellings that everyone sees, in ascending order of their terms.
+fn public_spellings(
+    c: &mut AnyConnection,
+    query: spellings::BoxedQuery<'_, MultiBackend>,
+) -> Result<Vec<Spelling>, Error> {
+    let rows: Vec<(String, String)> = query.order(s::term).load(c)?;
+    let public = |(term, text)| Spelling { organisation_id: None, term, text };
+    Ok(rows.into_iter().map(public).collect())
 }
 
 /// Returns up to 1,000 listings in the order of their ids, after an id or from the start. Public spellings are left
@@ -171,15 +181,15 @@ pub(crate) fn list_after(c: &mut AnyConnection, after: Option<Id>) -> Result<Lis
         Some(id) => query.filter(l::id.gt(id)).load(c)?,
         None => query.load(c)?,
     };
-    let private_spellings = private_spellings(c, &rows)?;
-    Ok(ListingChanges { rows, spellings: Vec::new(), private_spellings })
+    let spellings = private_spellings(c, &rows)?;
+    Ok(ListingChanges { rows, spellings })
 }
 
 /// Returns up to 1,000 terms of breeds and societies with their spellings, in ascending order after a term.
-pub(crate) fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<(String, String)>, Error> {
+pub(crate) fn spellings_after(c: &mut AnyConnection, after: &str) -> Result<Vec<Spelling>, Error> {
     let next =
         s::spellings.filter(s::term.gt(after)).filter(s::term.not_like(format!("{TYPE_TERM_PREFIX}%")));
-    Ok(next.order(s::term).limit(MAX_ROWS).load(c)?)
+    public_spellings(c, next.limit(MAX_ROWS).into_boxed())
 }
 
 /// Returns the ids of the listings on the caller's wishlist.
@@ -201,12 +211,8 @@ pub(crate) fn with_all_words(
         let found: Vec<Id> = query.load(c)?;
         return Ok(found.into_iter().filter(|id| ids.binary_search(id).is_ok()).collect());
     }
-    let max_values = match c {
-        AnyConnection::Sqlite(_) => MAX_LIST_VALUES,
-        AnyConnection::Postgres(_) => MAX_ARRAY_VALUES,
-    };
     let mut found = HashSet::new();
-    for ids in ids.chunks(max_values) {
+    for ids in ids.chunks(MAX_LIST_VALUES) {
         let query = l::listings.into_boxed().filter(l::id.eq_any(ids));
         let query = with_words(query, fulltext.as_deref(), words, audience).select(l::id);
         found.extend(query.load::<Id>(c)?);

@@ -2,71 +2,92 @@
 //! 0.1 s for a word that many of 100,000 listings have.
 //!
 //! A word of a query occurs in a text exactly if it occurs in one of the parts between white space. Each different
-//! part is stored once, in a [`Dictionary`], and a listing has the numbers of its parts ([`ListingWords`]). A query
-//! looks for its words in the dictionary, and then for the numbers of the found parts in each listing.
+//! part is stored once, in a [`Dictionary`], and a listing has the numbers of its parts ([`WordList`]). A query looks
+//! for its words in the dictionary, and then for the numbers of the found parts in each listing.
 //!
 //! Memory is limited: the words of listings with very many, very long or very many new ones, and of those for which
 //! their organisation has no room, are not stored. The database compares their texts.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use database::Id;
 
-use super::dictionary::{Dictionary, MAX_WORD_BYTES, Numbers, Span};
+use super::dictionary::{Compaction, Dictionary};
 use crate::listings::search::Audience;
 use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 
 /// Different words of a listing. Descriptions of 200 words have fewer.
 const MAX_LISTING_WORDS: usize = 200;
+/// Bytes of the longest word. Texts without white space are longer.
+const MAX_WORD_BYTES: usize = 200;
 /// Bytes of the words of a listing that no other has. Most have one or two such words.
 const MAX_NEW_BYTES: usize = 4 << 10;
-/// Bytes of all different words.
-const MAX_DICTIONARY_BYTES: usize = 32 << 20;
-/// Units of two bytes for the numbers of the words of all listings: 96 MiB.
-const MAX_UNITS: usize = 48 << 20;
-/// The words are stored again, without the unused ones, when there are this many more unused words than used ones.
-const MAX_UNUSED: usize = 100_000;
+/// The room for the words of all listings: the bytes of their lists, and [`DICTIONARY_WEIGHT`] times those of words.
+const MAX_ROOM: usize = 192 << 20;
+/// The room that a byte of the dictionary takes. Each query searches the whole dictionary.
+const DICTIONARY_WEIGHT: usize = 4;
+
+/// Before a number that takes two more units: its upper and its lower half.
+const WIDE: u16 = u16::MAX;
+
+/// The numbers of the words of a listing: two bytes for each number, or six for numbers from 65,535 on.
+#[derive(Debug)]
+struct WordList(Box<[u16]>);
+
+impl FromIterator<u32> for WordList {
+    fn from_iter<T: IntoIterator<Item = u32>>(numbers: T) -> Self {
+        let mut units = Vec::new();
+        for number in numbers {
+            let [a, b, c, d] = number.to_be_bytes();
+            let (upper, lower) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            if number < WIDE.into() {
+                units.push(lower);
+            } else {
+                units.extend([WIDE, upper, lower]);
+            }
+        }
+        Self(units.into())
+    }
+}
+
+impl WordList {
+    /// Returns the numbers of the list.
+    #[inline]
+    fn numbers(&self) -> impl Iterator<Item = u32> {
+        let mut units = self.0.iter().copied();
+        std::iter::from_fn(move || {
+            let first = units.next()?;
+            if first != WIDE {
+                return Some(first.into());
+            }
+            Some(u32::from(units.next()?) << 16 | u32::from(units.next()?))
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
 
 /// The words of all listings.
 #[derive(Debug)]
 pub(crate) struct ListingWords {
     dictionary: Dictionary,
-    numbers: Numbers,
-    /// The words of each listing; none if the database compares its text.
-    spans: Vec<Span>,
-    /// The listings whose texts the database compares.
-    long_texts: BTreeSet<Id>,
-    /// The bytes of the dictionary by organisation. A word is the organisation's whose listing had it first.
-    word_shares: Shares,
-    /// The units of numbers by organisation.
-    unit_shares: Shares,
-    /// Units that no listing uses any more.
-    unused_units: usize,
-    /// The number of words after the last call of [`ListingWords::compact`].
-    words_after_compaction: usize,
-    limits: Limits,
-}
-
-/// Limits of the memory use.
-#[derive(Clone, Copy, Debug)]
-struct Limits {
-    dictionary_bytes: usize,
-    units: usize,
-    unused: usize,
+    /// The words of each listing; `None` if the database compares its text.
+    lists: Vec<Option<WordList>>,
+    room: Room,
 }
 
 impl Default for ListingWords {
     fn default() -> Self {
-        let (dictionary_bytes, units, unused) = (MAX_DICTIONARY_BYTES, MAX_UNITS, MAX_UNUSED);
-        Self::with_limits(Limits { dictionary_bytes, units, unused })
+        Self::with_room(MAX_ROOM)
     }
 }
 
 /// The words of a query, as marks of the words of listings that contain them.
 #[derive(Debug)]
 pub(crate) struct WordFilter<'a> {
-    words: &'a ListingWords,
+    lists: &'a [Option<WordList>],
     /// By number of word of a listing: one bit for each word of the query that it contains.
     marks: Vec<u16>,
     /// The bits of all words of the query.
@@ -79,142 +100,81 @@ impl WordFilter<'_> {
     /// Returns whether the listing at a position of the index has all words of the query.
     #[inline]
     pub(crate) fn passes(&self, at: usize, id: Id) -> bool {
-        let span = self.words.spans[at];
-        if span.is_empty() {
-            return self.long_texts.contains(&id);
-        }
-        let marks = self.words.numbers.list(span).map(|number| self.marks[number as usize]);
+        let Some(list) = &self.lists[at] else { return self.long_texts.contains(&id) };
+        let marks = list.numbers().map(|number| self.marks[number as usize]);
         marks.fold(0, |found, mark| found | mark) == self.all
     }
 }
 
 impl ListingWords {
-    /// Creates an empty list.
-    fn with_limits(limits: Limits) -> Self {
-        Self {
-            dictionary: Dictionary::default(),
-            numbers: Numbers::default(),
-            spans: Vec::new(),
-            long_texts: BTreeSet::new(),
-            word_shares: Shares::default(),
-            unit_shares: Shares::default(),
-            unused_units: 0,
-            words_after_compaction: 0,
-            limits,
+    /// Creates an empty list with room for this much.
+    fn with_room(max: usize) -> Self {
+        let room = Room { max, ..Room::default() };
+        Self { dictionary: Dictionary::default(), lists: Vec::new(), room }
+    }
+
+    /// Returns the number of different words.
+    pub(crate) fn len(&self) -> usize {
+        self.dictionary.len()
+    }
+
+    /// Inserts the words of a listing of an organisation at a position of the index.
+    pub(crate) fn insert(&mut self, at: usize, organisation: u32, text: &str) {
+        let list = self.add_words(organisation, text);
+        self.lists.insert(at, list);
+    }
+
+    /// Replaces the words of the listing at a position of the index.
+    pub(crate) fn replace(&mut self, at: usize, organisation: u32, text: &str) {
+        if let Some(old) = self.lists[at].take() {
+            self.room.give_back(organisation, old.bytes());
         }
-    }
-
-    /// Inserts the words of a listing of an organisation at a position of the index. Without a text, no query matches.
-    pub(crate) fn insert(&mut self, at: usize, id: Id, organisation: u32, text: Option<&str>) {
-        let span = self.store(id, organisation, text);
-        self.spans.insert(at, span);
-    }
-
-    /// Replaces the words of the listing at a position of the index. Returns `true` if many words are no longer used:
-    /// then call [`ListingWords::compact`].
-    #[must_use]
-    pub(crate) fn replace(&mut self, at: usize, id: Id, organisation: u32, text: Option<&str>) -> bool {
-        let span = self.store(id, organisation, text);
-        self.unused_units += std::mem::replace(&mut self.spans[at], span).units();
-        self.dictionary.len() > 2 * self.words_after_compaction + self.limits.unused
-            || self.unused_units > self.numbers.len() / 2 + self.limits.unused
-    }
-
-    /// Stores the words of a listing. Returns none if the database must compare its text.
-    fn store(&mut self, id: Id, organisation: u32, text: Option<&str>) -> Span {
-        let span = self.add_words(organisation, text.unwrap_or_default());
-        if span.is_some() {
-            self.long_texts.remove(&id);
-        } else {
-            self.long_texts.insert(id);
-        }
-        span.unwrap_or_default()
+        self.lists[at] = self.add_words(organisation, text);
     }
 
     /// Adds the different words of a text. Adds none and returns `None` if they are too many or too long, or if the
     /// organisation has no room for them.
-    fn add_words(&mut self, organisation: u32, text: &str) -> Option<Span> {
+    fn add_words(&mut self, organisation: u32, text: &str) -> Option<WordList> {
         let mut words = BTreeSet::new();
         let (public, private) = text.split_once(END_OF_PUBLIC_TEXT).unwrap_or((text, ""));
         let private: Vec<_> =
             private.split_whitespace().map(|word| format!("{END_OF_PUBLIC_TEXT}{word}")).collect();
         for word in public.split_whitespace().chain(private.iter().map(String::as_str)) {
             words.insert(word);
-            if words.len() > MAX_LISTING_WORDS {
+            if words.len() > MAX_LISTING_WORDS || word.len() > MAX_WORD_BYTES {
                 return None;
             }
         }
-        let (mut list, mut new) = (Vec::with_capacity(words.len()), Vec::new());
-        for word in words {
-            match self.dictionary.find(word) {
-                Some(number) => list.push(number),
-                None if word.len() > MAX_WORD_BYTES => return None,
-                None => new.push(word),
-            }
-        }
-        let next = self.dictionary.len();
-        list.extend((next..next + new.len()).filter_map(|number| u32::try_from(number).ok()));
-        let bytes: usize = new.iter().map(|word| Dictionary::bytes_of(word)).sum();
-        let (units, limits) = (Numbers::units_of(&list), self.limits);
-        let has_room = bytes <= MAX_NEW_BYTES
-            && self.word_shares.has_room(organisation, bytes, limits.dictionary_bytes)
-            && self.unit_shares.has_room(organisation, units, limits.units);
-        if !has_room {
+        let new = words.iter().filter(|word| self.dictionary.find(word).is_none());
+        let new_bytes: usize = new.map(|word| word.len() + 1).sum();
+        // Most numbers take less than the six bytes that a number can take.
+        let has_room = self.room.has(organisation, new_bytes * DICTIONARY_WEIGHT + 6 * words.len());
+        if new_bytes > MAX_NEW_BYTES || !has_room {
             return None;
         }
-        for word in new {
-            self.dictionary.intern(word, limits.dictionary_bytes)?;
-        }
-        let span = self.numbers.add(&list, limits.units)?;
-        self.word_shares.take(organisation, bytes);
-        self.unit_shares.take(organisation, units);
-        Some(span)
+        let list: WordList = words.into_iter().map(|word| self.dictionary.intern(word)).collect();
+        self.room.take(organisation, new_bytes * DICTIONARY_WEIGHT + list.bytes());
+        Some(list)
     }
 
-    /// Removes the words that no listing has. Frequent words get the lowest numbers, which take the least memory.
-    /// `organisation_of` returns the organisation of the listing at a position.
-    ///
-    /// Visits all words of all listings: some tenths of a second for a million listings. Runs only after thousands of
-    /// changes.
-    pub(crate) fn compact(&mut self, organisation_of: impl Fn(usize) -> u32) {
-        let mut uses = vec![0_u32; self.dictionary.len()];
-        for span in &self.spans {
-            self.numbers.list(*span).for_each(|number| uses[number as usize] += 1);
+    /// Removes the words that no listing has, and renumbers the others. `organisations` has those of the listings.
+    pub(crate) fn compact(&mut self, organisations: &[u32]) {
+        let mut words = Compaction::of(std::mem::take(&mut self.dictionary));
+        self.room = Room { max: self.room.max, ..Room::default() };
+        for (list, organisation) in self.lists.iter_mut().zip(organisations) {
+            let Some(list) = list else { continue };
+            let bytes_before = words.new.text_bytes();
+            *list = list.numbers().map(|number| words.keep(number)).collect();
+            let new_bytes = words.new.text_bytes() - bytes_before;
+            self.room.take(*organisation, new_bytes * DICTIONARY_WEIGHT + list.bytes());
         }
-        let mut by_uses: Vec<_> = (0..).zip(&uses).filter(|(_, uses)| **uses > 0).collect();
-        by_uses.sort_by_key(|(_, uses)| Reverse(**uses));
-        let mut dictionary = Dictionary::default();
-        let mut renumbered = vec![0; uses.len()];
-        for (old, _) in by_uses {
-            let new = dictionary.intern(self.dictionary.word(old), self.limits.dictionary_bytes);
-            renumbered[old as usize] = new.unwrap_or_default();
-        }
-        let mut numbers = Numbers::default();
-        for span in &mut self.spans {
-            let list: Vec<_> = self.numbers.list(*span).map(|number| renumbered[number as usize]).collect();
-            *span = numbers.add(&list, usize::MAX).unwrap_or_default();
-        }
-        self.words_after_compaction = dictionary.len();
-        (self.dictionary, self.numbers, self.unused_units) = (dictionary, numbers, 0);
-        (self.word_shares, self.unit_shares) = (Shares::default(), Shares::default());
-        let mut is_counted = vec![false; self.dictionary.len()];
-        for (at, span) in self.spans.iter().enumerate() {
-            let organisation = organisation_of(at);
-            self.unit_shares.take(organisation, span.units());
-            let new = |number: &u32| !std::mem::replace(&mut is_counted[*number as usize], true);
-            let words = self.numbers.list(*span).filter(new).map(|number| self.dictionary.word(number));
-            self.word_shares.take(organisation, words.map(Dictionary::bytes_of).sum());
-        }
+        self.dictionary = words.new;
     }
 
-    /// Records that all words are in use, after all listings were inserted.
-    pub(crate) fn finish_inserting(&mut self) {
-        self.words_after_compaction = self.dictionary.len();
-    }
-
-    /// Returns the listings whose texts the database must compare.
-    pub(crate) fn long_texts(&self) -> &BTreeSet<Id> {
-        &self.long_texts
+    /// Returns the positions of the listings whose texts the database must compare.
+    pub(crate) fn long_texts(&self) -> impl Iterator<Item = usize> {
+        let lists = self.lists.iter().enumerate();
+        lists.filter(|(_, list)| list.is_none()).map(|(at, _)| at)
     }
 
     /// Compiles the words of a query. `long_texts` are those of [`ListingWords::long_texts`] that have all of them.
@@ -231,42 +191,56 @@ impl ListingWords {
             // A query has at most 16 words.
             let bit = 1_u16.checked_shl(u32::try_from(n).ok()?)?;
             all |= bit;
-            self.dictionary.mark_containing(word, audience, bit, &mut marks);
+            for number in self.dictionary.having_word(word) {
+                let is_seen = || !self.dictionary.get(number).starts_with(END_OF_PUBLIC_TEXT);
+                if audience == Audience::Callers || is_seen() {
+                    marks[number as usize] |= bit;
+                }
+            }
         }
-        (all != 0).then_some(WordFilter { words: self, marks, all, long_texts })
+        (all != 0).then_some(WordFilter { lists: &self.lists, marks, all, long_texts })
     }
 
-    /// Returns the memory use in bytes, without the ids of long texts.
+    /// Returns the memory use in bytes.
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.dictionary.bytes() + self.numbers.bytes() + self.spans.capacity() * size_of::<Span>()
+        let lists = self.lists.iter().flatten().map(WordList::bytes).sum::<usize>();
+        self.dictionary.bytes() + lists + self.lists.capacity() * size_of::<Option<WordList>>()
     }
 }
 
 /// An organisation may take this many times the room that is left.
-const MAX_PER_UNIT_LEFT: usize = 3;
+const MAX_PER_BYTE_LEFT: usize = 3;
 
 /// The room that organisations take. One of them alone takes at most three quarters of it, and none takes the last of
 /// it: an organisation that stores very much leaves room for the others.
 #[derive(Debug, Default)]
-struct Shares {
+struct Room {
     /// By number of the organisation.
     taken: HashMap<u32, usize>,
     total: usize,
+    max: usize,
 }
 
-impl Shares {
-    /// Returns whether an organisation may take this much more of the whole room.
-    fn has_room(&self, organisation: u32, more: usize, room: usize) -> bool {
+impl Room {
+    /// Returns whether an organisation may take this much more.
+    fn has(&self, organisation: u32, more: usize) -> bool {
         let taken = self.taken.get(&organisation).copied().unwrap_or_default() + more;
-        let left = room.checked_sub(self.total + more);
-        more == 0 || left.is_some_and(|left| taken <= left.saturating_mul(MAX_PER_UNIT_LEFT))
+        let left = self.max.checked_sub(self.total + more);
+        more == 0 || left.is_some_and(|left| taken <= left.saturating_mul(MAX_PER_BYTE_LEFT))
     }
 
-    /// Adds to the room that an organisation takes.
+    /// Adds to what an organisation takes.
     fn take(&mut self, organisation: u32, more: usize) {
         *self.taken.entry(organisation).or_default() += more;
         self.total += more;
+    }
+
+    /// Subtracts from what an organisation takes.
+    fn give_back(&mut self, organisation: u32, less: usize) {
+        let taken = self.taken.entry(organisation).or_default();
+        *taken = taken.saturating_sub(less);
+        self.total = self.total.saturating_sub(less);
     }
 }
 
@@ -279,9 +253,6 @@ mod tests {
     use super::*;
     use crate::listings::facets::tests::id;
     use crate::listings::search_text::has_all_words;
-
-    const SMALL: Limits = Limits { dictionary_bytes: 60, units: 80, unused: 5 };
-    const LARGE: Limits = Limits { dictionary_bytes: 1 << 30, units: 1 << 30, unused: 5 };
 
     /// Returns the part of a text that an audience sees.
     fn seen_by(audience: Audience, text: &str) -> &str {
@@ -298,9 +269,10 @@ mod tests {
         query: &[String],
         audience: Audience,
     ) -> Vec<Id> {
-        let long_texts = words.long_texts().iter();
-        let long_texts = long_texts.filter(|id| has_all_words(seen_by(audience, &texts[*id]), query));
-        let long_texts: HashSet<_> = long_texts.copied().collect();
+        let all: Vec<_> = texts.iter().collect();
+        let long_texts = words.long_texts().map(|at| all[at]);
+        let long_texts = long_texts.filter(|(_, text)| has_all_words(seen_by(audience, text), query));
+        let long_texts = long_texts.map(|(id, _)| *id).collect();
         let filter = words.filter(query, audience, &long_texts).unwrap();
         (0..).zip(texts.keys()).filter(|(at, id)| filter.passes(*at, **id)).map(|(_, id)| *id).collect()
     }
@@ -311,19 +283,27 @@ mod tests {
     fn set(words: &mut ListingWords, texts: &mut BTreeMap<Id, String>, id: Id, text: &str) {
         let at = texts.range(..id).count();
         if texts.insert(id, text.to_owned()).is_none() {
-            words.insert(at, id, ORGANISATION, Some(text));
-        } else if words.replace(at, id, ORGANISATION, Some(text)) {
-            words.compact(|_| ORGANISATION);
+            words.insert(at, ORGANISATION, text);
+        } else {
+            words.replace(at, ORGANISATION, text);
         }
     }
 
     /// Appends a listing of an organisation. Returns whether its words are stored.
-    fn push(words: &mut ListingWords, n: usize, organisation: u32, text: &str) -> bool {
-        words.insert(n, id(n), organisation, Some(text));
-        !words.long_texts().contains(&id(n))
+    fn push(words: &mut ListingWords, organisation: u32, text: &str) -> bool {
+        let at = words.lists.len();
+        words.insert(at, organisation, text);
+        words.lists[at].is_some()
     }
 
     proptest! {
+        #[test]
+        fn lists_have_their_numbers(numbers in prop::collection::vec(any::<u32>(), 0..9), narrow in 65_530..65_540_u32) {
+            let numbers = [&*numbers, &[narrow]].concat();
+            let list: WordList = numbers.iter().copied().collect();
+            prop_assert_eq!(list.numbers().collect::<Vec<_>>(), numbers);
+        }
+
         #[test]
         fn finds_the_texts_with_all_words(
             changes in prop::collection::vec(
@@ -333,10 +313,13 @@ mod tests {
             queries in prop::collection::vec(prop::collection::vec("[a-d\u{e9}]{1,3}", 1..4), 1..8),
             is_small in any::<bool>(),
         ) {
-            let mut words = ListingWords::with_limits(if is_small { SMALL } else { LARGE });
+            let mut words = ListingWords::with_room(if is_small { 400 } else { 1 << 30 });
             let mut texts = BTreeMap::new();
             for (n, public, private) in changes {
                 set(&mut words, &mut texts, id(n), &format!("{public}{private}"));
+                if n == 0 {
+                    words.compact(&vec![ORGANISATION; texts.len()]);
+                }
                 for (query, audience) in
                     queries.iter().flat_map(|query| [(query, Audience::Callers), (query, Audience::Visitors)])
                 {
@@ -344,35 +327,9 @@ mod tests {
                     let expected: Vec<_> = texts.iter().filter(has_words).map(|(id, _)| *id).collect();
                     prop_assert_eq!(found(&words, &texts, query, audience), expected);
                 }
-                prop_assert!(is_small || words.long_texts().is_empty());
-                // Nine listings have at most 81 different words. Others are removed.
-                prop_assert!(words.dictionary.len() <= 2 * 81 + 5 + 9);
+                prop_assert!(is_small || words.long_texts().next().is_none());
             }
         }
-    }
-
-    /// The database compares texts that would take too much memory.
-    #[test]
-    fn memory_is_limited() {
-        let limits = Limits { dictionary_bytes: 100_000, units: 100_000, unused: 1_000 };
-        let mut words = ListingWords::with_limits(limits);
-        let mut texts = BTreeMap::new();
-        let many = |n: usize| (0..201).map(|word| format!("{n}-{word}")).collect::<Vec<_>>().join(" ");
-        for n in 0..40 {
-            set(&mut words, &mut texts, id(n), &many(n));
-            set(&mut words, &mut texts, id(100 + n), &"x".repeat(201));
-        }
-        assert_eq!((words.long_texts().len(), words.bytes() < 10_000), (80, true), "{}", words.bytes());
-        for n in 0..20_000 {
-            set(&mut words, &mut texts, id(1_000 + n), &format!("quiet lot {n} number-{n} of-{n}"));
-        }
-        // Vectors have up to twice the needed capacity, and each word some bytes besides its text.
-        let limit = 4 * limits.dictionary_bytes + 4 * limits.units + 20_000 * 24;
-        assert!(words.bytes() < limit && words.long_texts().len() > 10_000, "{} {limit}", words.bytes());
-        assert_eq!(
-            found(&words, &texts, &["number-19".into(), "qui".into()], Audience::Callers).len(),
-            1_111
-        );
     }
 
     #[test]
@@ -383,35 +340,31 @@ mod tests {
                 "penybont farm\nhereford\ncross\nbrecon\npowys\nld3 7eg\nld37eg\nspring\nlot {n}: sound, quiet to handle, to be \
                  seen by appointment."
             );
-            words.insert(n, id(n), ORGANISATION, Some(&text));
+            assert!(push(&mut words, ORGANISATION, &text));
         }
         let bytes = words.bytes() / 50_000;
-        assert!(bytes < 120 && words.long_texts().is_empty(), "{bytes}");
+        assert!(bytes < 120, "{bytes}");
     }
 
-    /// A tenant with very many words or listings does not make the database compare the texts of others.
+    /// A tenant with very many words does not make the database compare the texts of others.
     #[test]
     fn an_organisation_leaves_room_for_the_words_of_others() {
-        for limits in [
-            Limits { dictionary_bytes: 20_000, units: 1 << 20, unused: 100 },
-            Limits { dictionary_bytes: 1 << 20, units: 4_000, unused: 100 },
-        ] {
-            let mut words = ListingWords::with_limits(limits);
-            let organisation_of = |at: usize| if at < 1_000 { 1 } else { 2 };
-            let own = |n: usize| format!("lot {n} number-{n} of-{n}");
-            let stored = (0..1_000).filter(|n| push(&mut words, *n, 1, &own(*n))).count();
-            assert!((300..1_000).contains(&stored), "{stored}");
-            assert!((1_000..1_050).all(|n| push(&mut words, n, 2, &own(n))), "{limits:?}");
-            assert!(!push(&mut words, 1_050, 1, &own(2_000)), "{limits:?}");
+        let room = 80_000;
+        let mut words = ListingWords::with_room(room);
+        let own = |n: usize| format!("lot {n} number-{n} of-{n}");
+        let stored = (0..1_000).filter(|n| push(&mut words, 1, &own(*n))).count();
+        assert!((300..1_000).contains(&stored), "{stored}");
+        assert!((1_000..1_050).all(|n| push(&mut words, 2, &own(n))));
+        assert!(!push(&mut words, 1, &own(2_000)));
+        // Vectors have up to twice the needed capacity, and each word some bytes besides its text.
+        assert!(words.bytes() < 4 * room, "{}", words.bytes());
 
-            // Its room is free again once it uses less.
-            let is_due = (0..1_000).fold(false, |is_due, n| is_due | words.replace(n, id(n), 1, Some("")));
-            assert!(is_due, "{limits:?}");
-            words.compact(organisation_of);
-            assert_eq!(words.dictionary.len(), 1 + 3 * 50, "{limits:?}");
-            assert!((0..50).all(|n| !words.replace(n, id(n), 1, Some(&own(n)))));
-            assert!((0..50).all(|n| !words.long_texts().contains(&id(n))), "{limits:?}");
-        }
+        // Its room is free again once it uses less.
+        (0..1_000).for_each(|at| words.replace(at, 1, ""));
+        words.compact(&[&[1; 1_000][..], &[2; 50], &[1]].concat());
+        assert_eq!(words.len(), 1 + 3 * 50);
+        (0..50).for_each(|at| words.replace(at, 1, &own(at)));
+        assert!(words.lists[..1_050].iter().all(Option::is_some));
     }
 
     #[test]
@@ -419,31 +372,10 @@ mod tests {
         let mut words = ListingWords::default();
         let long = (0..150).map(|n| format!("{n:040}")).collect::<Vec<_>>().join(" ");
         let too_long = format!("a b c {}", "x".repeat(201));
-        assert!(!push(&mut words, 0, 1, &long) && !push(&mut words, 1, 1, &too_long));
-        assert_eq!(words.dictionary.len(), 0, "none of the words of a long text is stored");
+        assert!(!push(&mut words, 1, &long) && !push(&mut words, 1, &too_long));
+        assert_eq!(words.len(), 0, "none of the words of a long text is stored");
         let parts: Vec<_> = long.split(' ').collect();
-        assert!(
-            push(&mut words, 2, 1, &parts[..90].join(" ")) && push(&mut words, 3, 1, &parts[60..].join(" "))
-        );
-        assert!(push(&mut words, 4, 2, &long), "known words take no more room");
-    }
-
-    /// Takes as much as an organisation may, one by one. Returns how much that is.
-    fn fill(shares: &mut Shares, organisation: u32) -> usize {
-        let mut taken = 0;
-        while shares.has_room(organisation, 1, 10_000) {
-            shares.take(organisation, 1);
-            taken += 1;
-        }
-        taken
-    }
-
-    #[test]
-    fn an_organisation_leaves_room_for_others() {
-        let mut shares = Shares::default();
-        let taken: Vec<_> = (1..=5).map(|organisation| fill(&mut shares, organisation)).collect();
-        assert_eq!(taken, [7_500, 1_875, 468, 117, 30]);
-        assert!(shares.has_room(1, 0, 10_000) && !shares.has_room(6, 10, 10_000));
-        assert!(!Shares::default().has_room(1, 7_501, 10_000) && !Shares::default().has_room(1, 5, 4));
+        assert!(push(&mut words, 1, &parts[..90].join(" ")) && push(&mut words, 1, &parts[60..].join(" ")));
+        assert!(push(&mut words, 2, &long), "known words are no new ones");
     }
 }

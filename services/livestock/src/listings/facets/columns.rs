@@ -1,0 +1,193 @@
+//! The columns of listings that filters compare exactly, and the texts that their numbers stand for.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+
+use strum::VariantNames;
+
+use super::dictionary::{Compaction, Dictionary};
+use super::model::FacetColumns;
+use crate::listings::attributes::{AdditionalInfo, Sex};
+use crate::listings::search::StatusFilter;
+use crate::listings::search_fields::{line, lines};
+
+/// Bytes of a set of types that is stored as it is. The types of a listing may have 40 kB.
+const MAX_TYPES_BYTES: usize = 400;
+
+/// The values of a listing that filters compare exactly, with texts as numbers of [`Texts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FacetRow {
+    /// Number of the organisation.
+    pub(crate) organisation: u32,
+    /// Number of a term, as are the next two.
+    pub(crate) breed: u32,
+    pub(crate) breed_type: u32,
+    pub(crate) society: u32,
+    /// Number of the set of types.
+    pub(crate) types: u32,
+    /// Main category.
+    pub(crate) category: u8,
+    /// Number of the [`StatusFilter`], or [`FacetRow::CANCELLED_DRAFT`].
+    pub(crate) status: u8,
+    /// One flag for each [`Sex`].
+    pub(crate) sexes: u8,
+    /// One flag for each [`AdditionalInfo`].
+    pub(crate) additional_info: u8,
+}
+
+impl FacetRow {
+    /// The status of listings that were cancelled as drafts.
+    pub(crate) const CANCELLED_DRAFT: u8 = StatusFilter::Draft as u8 + 1;
+}
+
+/// Returns the number of the status of a listing.
+fn status(columns: &FacetColumns) -> u8 {
+    match (columns.status.as_str(), columns.kind.as_str()) {
+        ("active", "selling") => StatusFilter::ActiveSelling as u8,
+        ("active", _) => StatusFilter::ActiveBuying as u8,
+        ("sold", _) => StatusFilter::Sold as u8,
+        ("found", _) => StatusFilter::Found as u8,
+        ("cancelled", _) if !columns.cancelled_as_draft => StatusFilter::Cancelled as u8,
+        ("cancelled", _) => FacetRow::CANCELLED_DRAFT,
+        _ => StatusFilter::Draft as u8,
+    }
+}
+
+/// Returns a flag for each value that a column of lines contains, the first value in the lowest bit.
+fn flags(lines: &str, values: &[&str]) -> u8 {
+    let at = |line: &str| values.iter().position(|value| *value == line);
+    lines.split('\n').filter_map(at).fold(0, |flags, at| flags | 1 << at)
+}
+
+/// Defines [`Columns`] with one array for each field of [`FacetRow`].
+macro_rules! columns {
+    ($($name:ident: $number:ty),+) => {
+        /// The values of listings that filters compare exactly. [`FacetRow`] describes them.
+        #[derive(Debug, Default)]
+        pub(crate) struct Columns {
+            $(pub(crate) $name: Vec<$number>,)+
+        }
+
+        impl Columns {
+            pub(crate) fn row(&self, at: usize) -> FacetRow {
+                FacetRow { $($name: self.$name[at]),+ }
+            }
+
+            pub(crate) fn insert(&mut self, at: usize, row: FacetRow) {
+                $(self.$name.insert(at, row.$name);)+
+            }
+
+            pub(crate) fn replace(&mut self, at: usize, row: FacetRow) {
+                $(self.$name[at] = row.$name;)+
+            }
+        }
+    };
+}
+
+columns! {
+    organisation: u32, breed: u32, breed_type: u32, society: u32, types: u32,
+    category: u8, status: u8, sexes: u8, additional_info: u8
+}
+
+impl Columns {
+    /// Returns the number of listings.
+    pub(crate) fn len(&self) -> usize {
+        self.status.len()
+    }
+}
+
+/// The texts of listings. Terms are numbered apart from the others, because tables of counts are as long as the highest
+/// number of a term.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    /// Breeds, breed types and breed societies. The empty text stands for none.
+    pub(crate) terms: Dictionary,
+    pub(crate) organisations: Dictionary,
+    /// The sets of values of `properties.type`: one line for each value, with line breaks around them.
+    pub(crate) types: Dictionary,
+    /// The hasher of types. Its key is random, so that clients cannot choose types that collide.
+    hasher: RandomState,
+}
+
+impl Texts {
+    /// Converts the columns of a listing.
+    pub(crate) fn row(&mut self, columns: &FacetColumns) -> FacetRow {
+        let types = self.types.intern(&self.stored_types(&columns.types));
+        let mut term = |text: &Option<String>| self.terms.intern(text.as_deref().unwrap_or_default());
+        FacetRow {
+            breed: term(&columns.breed),
+            breed_type: term(&columns.breed_type),
+            society: term(&columns.breed_society),
+            organisation: self.organisations.intern(&columns.organisation_id),
+            types,
+            category: u8::try_from(columns.category).unwrap_or_default(),
+            status: status(columns),
+            sexes: flags(&columns.sexes, Sex::VARIANTS),
+            additional_info: flags(&columns.additional_info, AdditionalInfo::VARIANTS),
+        }
+    }
+
+    /// Returns a set of types as it is stored: with hashes in place of the values if it is long.
+    fn stored_types<'a>(&self, types: &'a str) -> Cow<'a, str> {
+        if types.len() <= MAX_TYPES_BYTES {
+            return types.into();
+        }
+        let values = types.split('\n').filter(|value| !value.is_empty());
+        lines(&values.map(|value| self.hash(value)).collect::<Vec<_>>()).into()
+    }
+
+    fn hash(&self, value: &str) -> String {
+        format!("{:016x}", self.hasher.hash_one(value))
+    }
+
+    /// Returns the numbers of the sets of types that have a value, some of them repeatedly.
+    pub(crate) fn sets_having(&self, value: &str) -> Vec<u32> {
+        let as_stored = [line(value), line(&self.hash(value))];
+        let as_stored = as_stored.iter().filter(|_| !value.is_empty());
+        as_stored.flat_map(|line| self.types.having_word(line)).collect()
+    }
+
+    /// Returns the number of terms and sets of types.
+    pub(crate) fn len(&self) -> usize {
+        self.terms.len() + self.types.len()
+    }
+
+    /// Removes the terms and sets of types that no listing has, and renumbers the others. Returns the terms.
+    pub(crate) fn compact(&mut self, columns: &mut Columns) -> Compaction {
+        let mut terms = Compaction::of(std::mem::take(&mut self.terms));
+        for column in [&mut columns.breed, &mut columns.breed_type, &mut columns.society] {
+            for number in column {
+                *number = terms.keep(*number);
+            }
+        }
+        let mut types = Compaction::of(std::mem::take(&mut self.types));
+        for number in &mut columns.types {
+            *number = types.keep(*number);
+        }
+        (self.terms, self.types) = (std::mem::take(&mut terms.new), types.new);
+        terms
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_of_types_are_found_by_value() {
+        let long = "x".repeat(MAX_TYPES_BYTES);
+        let mut texts = Texts::default();
+        for (number, set) in
+            ["", "\nstore\ncalves, weaned\n", &format!("\nstore\n{long}\n")].into_iter().enumerate()
+        {
+            let stored = texts.stored_types(set).into_owned();
+            assert!(stored.len() < MAX_TYPES_BYTES);
+            assert_eq!(texts.types.intern(&stored) as usize, number);
+        }
+        for (value, expected) in
+            [("store", &[1, 2][..]), ("calves, weaned", &[1]), (&long, &[2]), ("calves", &[]), ("", &[])]
+        {
+            assert_eq!(texts.sets_having(value), expected, "{value}");
+        }
+    }
+}
