@@ -29,10 +29,9 @@ mod word_search;
 pub(crate) use background::{rebuild_stale_rows, run_background};
 pub(crate) use demo::create_demo_data;
 pub(crate) use edit::{Editor, FormValidators};
-pub(crate) use events::{ListingEvent, store::list_of_user as list_events_of_user};
-pub(crate) use facets::{
-    FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters, current_position,
-};
+pub(crate) use events::ListingEvent;
+pub(crate) use events::store::{current_position, list_of_user as list_events_of_user};
+pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters};
 pub(crate) use geo::Cell;
 pub(crate) use handlers::routes;
 pub(crate) use metrics::{changed as status_changed, register_metrics};

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use common::Error;
 use parking_lot::Mutex;
@@ -25,27 +26,19 @@ type CachedResponse = Arc<Mutex<Option<Response>>>;
 /// The cache. Requests use it while they hold the index, so that no change comes between a count and its entry.
 #[derive(Debug, Default)]
 pub(crate) struct FacetCache {
-    entries: Mutex<Entries>,
+    entries: Mutex<HashMap<ExactFilters, Entry>>,
     /// Listings before and after a change.
     changed: Columns,
     /// Rows that were recorded and removed before these.
     removed: usize,
 }
 
-#[derive(Debug, Default)]
-struct Entries {
-    by_filters: HashMap<ExactFilters, Entry>,
-    /// The number of uses of all entries.
-    uses: u64,
-}
-
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Entry {
     response: CachedResponse,
     /// The approximate memory use.
     bytes: usize,
-    /// The value of [`Entries::uses`] at the last use.
-    last_use: u64,
+    last_use: Instant,
 }
 
 #[derive(Debug)]
@@ -58,7 +51,7 @@ struct Response {
 impl FacetCache {
     /// Returns cached facets. Returns `None` if they must be counted, or if another thread is counting them.
     pub(crate) fn get(&self, exact: &ExactFilters, texts: &Texts) -> Option<String> {
-        let response = self.entries.lock().of(exact);
+        let response = self.response(exact);
         self.current(&mut *response.try_lock()?, exact, texts)
     }
 
@@ -72,14 +65,14 @@ impl FacetCache {
         texts: &Texts,
         count: impl FnOnce() -> Result<String, Error>,
     ) -> Result<String, Error> {
-        let response = self.entries.lock().of(exact);
+        let response = self.response(exact);
         let mut response = response.lock();
         if let Some(json) = self.current(&mut response, exact, texts) {
             return Ok(json);
         }
         let json = count()?;
         *response = Some(Response { json: json.clone(), rows: self.rows() });
-        self.entries.lock().set_bytes(exact, exact.bytes() + json.len());
+        self.set_bytes(exact, exact.bytes() + json.len());
         Ok(json)
     }
 
@@ -100,7 +93,7 @@ impl FacetCache {
 
     /// Removes the entries whose filters meet a condition.
     pub(crate) fn remove_if(&mut self, condition: impl Fn(&ExactFilters) -> bool) {
-        self.entries.get_mut().by_filters.retain(|exact, _| !condition(exact));
+        self.entries.get_mut().retain(|exact, _| !condition(exact));
     }
 
     /// Returns the number of rows that were ever recorded.
@@ -127,34 +120,30 @@ impl FacetCache {
         }
         Some(response.json.clone())
     }
-}
 
-impl Entries {
     /// Returns the response of an entry, which is inserted if there is none, and marks it as used.
-    fn of(&mut self, exact: &ExactFilters) -> CachedResponse {
-        self.uses += 1;
-        if let Some(entry) = self.by_filters.get_mut(exact) {
-            entry.last_use = self.uses;
+    fn response(&self, exact: &ExactFilters) -> CachedResponse {
+        let (mut entries, last_use) = (self.entries.lock(), Instant::now());
+        if let Some(entry) = entries.get_mut(exact) {
+            entry.last_use = last_use;
             return entry.response.clone();
         }
-        let entry = Entry { last_use: self.uses, ..Entry::default() };
-        self.by_filters.entry(exact.clone()).or_insert(entry).response.clone()
+        let entry = Entry { response: CachedResponse::default(), bytes: 0, last_use };
+        entries.entry(exact.clone()).or_insert(entry).response.clone()
     }
 
     /// Records the memory use of an entry, and evicts the least recently used entries if the cache is too large.
-    fn set_bytes(&mut self, exact: &ExactFilters, bytes: usize) {
-        if let Some(entry) = self.by_filters.get_mut(exact) {
+    fn set_bytes(&self, exact: &ExactFilters, bytes: usize) {
+        let mut entries = self.entries.lock();
+        if let Some(entry) = entries.get_mut(exact) {
             entry.bytes = bytes;
         }
-        while self.by_filters.len() > MAX_ENTRIES || self.bytes() > MAX_BYTES {
-            let oldest = self.by_filters.iter().min_by_key(|(_, entry)| entry.last_use);
+        let bytes = |entries: &HashMap<_, Entry>| entries.values().map(|entry| entry.bytes).sum::<usize>();
+        while entries.len() > MAX_ENTRIES || bytes(&entries) > MAX_BYTES {
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.last_use);
             let Some(oldest) = oldest.map(|(exact, _)| exact.clone()) else { return };
-            self.by_filters.remove(&oldest);
+            entries.remove(&oldest);
         }
-    }
-
-    fn bytes(&self) -> usize {
-        self.by_filters.values().map(|entry| entry.bytes).sum()
     }
 }
 
@@ -179,7 +168,7 @@ mod tests {
                 let counted = cache.get_or_count(&of_breed(n), &texts, || Ok("x".repeat(bytes))).unwrap();
                 assert_eq!(cache.get(&of_breed(n), &texts), Some(counted));
             }
-            let entries = cache.entries.lock().by_filters.len();
+            let entries = cache.entries.lock().len();
             assert!(retained.contains(&entries), "{bytes} {entries}");
             let is_cached = |n| cache.get(&of_breed(n), &texts).is_some();
             assert!(!is_cached(0) && is_cached(requested - 1), "evicts the least recently used entries");

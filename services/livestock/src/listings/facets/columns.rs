@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use strum::VariantNames;
 
-use super::dictionary::{Compaction, Dictionary};
+use super::dictionary::Dictionary;
 use super::model::FacetColumns;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
@@ -69,6 +69,10 @@ macro_rules! columns {
         }
 
         impl Columns {
+            pub(crate) fn len(&self) -> usize {
+                self.status.len()
+            }
+
             pub(crate) fn row(&self, at: usize) -> FacetRow {
                 FacetRow { $($name: self.$name[at]),+ }
             }
@@ -87,13 +91,6 @@ macro_rules! columns {
 columns! {
     organisation: u32, breed: u32, breed_type: u32, society: u32, types: u32,
     category: u8, status: u8, sexes: u8, additional_info: u8
-}
-
-impl Columns {
-    /// Returns the number of listings.
-    pub(crate) fn len(&self) -> usize {
-        self.status.len()
-    }
 }
 
 /// The texts of listings. Terms are numbered apart from the others, because tables of counts are as long as the highest
@@ -152,20 +149,22 @@ impl Texts {
         self.terms.len() + self.types.len()
     }
 
-    /// Removes the terms and sets of types that no listing has, and renumbers the others. Returns the terms.
-    pub(crate) fn compact(&mut self, columns: &mut Columns) -> Compaction {
-        let mut terms = Compaction::of(std::mem::take(&mut self.terms));
-        for column in [&mut columns.breed, &mut columns.breed_type, &mut columns.society] {
-            for number in column {
-                *number = terms.keep(*number);
-            }
-        }
-        let mut types = Compaction::of(std::mem::take(&mut self.types));
-        for number in &mut columns.types {
-            *number = types.keep(*number);
-        }
-        (self.terms, self.types) = (std::mem::take(&mut terms.new), types.new);
+    /// Removes the terms and sets of types that no listing has, and renumbers the others. Returns the new numbers of
+    /// terms by old ones.
+    pub(crate) fn remove_unused(&mut self, columns: &mut Columns) -> Vec<Option<u32>> {
+        let Columns { breed, breed_type, society, types, .. } = columns;
+        let terms = self.terms.retain([&*breed, breed_type, society].into_iter().flatten().copied());
+        renumber([breed, breed_type, society].into_iter().flatten(), &terms);
+        let sets = self.types.retain(types.iter().copied());
+        renumber(types.iter_mut(), &sets);
         terms
+    }
+}
+
+/// Replaces numbers of texts by new ones.
+fn renumber<'a>(numbers: impl Iterator<Item = &'a mut u32>, new: &[Option<u32>]) {
+    for number in numbers {
+        *number = new[*number as usize].unwrap_or_default();
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use common::Error;
 use serde::Serialize;
 use strum::VariantNames;
 use utoipa::ToSchema;
@@ -118,7 +117,7 @@ fn by_flag(
 }
 
 /// Values that the response lists of a filter.
-pub(crate) const MAX_VALUES: usize = 500;
+const MAX_VALUES: usize = 500;
 /// Characters of a listed value: the limit of a breed. Old listings may have longer breeds.
 const MAX_VALUE_CHARS: usize = 60;
 
@@ -159,9 +158,8 @@ impl<'a> Facets<'a> {
             most_frequent(counted.filter_map(|(term, count)| Some((spelling(term)?, count))))
         };
         let statuses = StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(counts.statuses);
-        let main_categories = (0..).zip(counts.categories).filter(|(_, count)| *count > 0);
-        let main_categories =
-            main_categories.filter_map(|(id, count)| Some((categories.main_name(&[id])?, count)));
+        let with_name = |(id, count)| Some((categories.main_name(&[id])?, count));
+        let main_categories = (0..).zip(counts.categories).filter_map(with_name);
         let filters = [
             ("f:status", most_frequent(statuses)),
             ("f:commodityType", most_frequent(main_categories)),
@@ -176,11 +174,6 @@ impl<'a> Facets<'a> {
         let truncated = filters.iter().any(|(_, (_, complete))| !complete);
         let filters = filters.into_iter().map(|(filter, (values, _))| (filter, values)).collect();
         Self { filters, total: counts.total, truncated }
-    }
-
-    /// Serializes the response as JSON.
-    pub(crate) fn to_json(&self) -> Result<String, Error> {
-        Ok(serde_json::to_string(self)?)
     }
 }
 

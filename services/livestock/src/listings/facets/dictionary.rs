@@ -26,11 +26,6 @@ fn part<'a>(text: &'a str, ends: &[usize], number: u32) -> &'a str {
 }
 
 impl Dictionary {
-    /// Returns the bytes of all texts.
-    pub(crate) fn text_bytes(&self) -> usize {
-        self.text.len()
-    }
-
     /// Returns the number of texts.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
@@ -82,37 +77,20 @@ impl Dictionary {
         })
     }
 
+    /// Removes the texts that are not used and renumbers the others in the order of their first use. Returns the new
+    /// numbers by old ones.
+    pub(crate) fn retain(&mut self, used: impl Iterator<Item = u32>) -> Vec<Option<u32>> {
+        let old = std::mem::take(self);
+        let mut numbers = vec![None; old.len()];
+        for number in used {
+            numbers[number as usize].get_or_insert_with(|| self.intern(old.get(number)));
+        }
+        numbers
+    }
+
     /// Returns the memory use in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         self.text.capacity() + self.ends.capacity() * size_of::<usize>() + self.numbers.allocation_size()
-    }
-}
-
-/// Renumbers texts without those that are no longer used.
-#[derive(Debug)]
-pub(crate) struct Compaction {
-    old: Dictionary,
-    /// The texts that are used.
-    pub(crate) new: Dictionary,
-    /// The new numbers by old ones.
-    numbers: Vec<Option<u32>>,
-}
-
-impl Compaction {
-    /// Begins with all texts unused.
-    pub(crate) fn of(old: Dictionary) -> Self {
-        Self { numbers: vec![None; old.len()], new: Dictionary::default(), old }
-    }
-
-    /// Returns the new number of a text that is used.
-    pub(crate) fn keep(&mut self, number: u32) -> u32 {
-        let Self { old, new, numbers } = self;
-        *numbers[number as usize].get_or_insert_with(|| new.intern(old.get(number)))
-    }
-
-    /// Returns the new number of a text if it is used.
-    pub(crate) fn kept(&self, number: u32) -> Option<u32> {
-        *self.numbers.get(number as usize)?
     }
 }

@@ -1,8 +1,8 @@
 //! The filters of a search, in the form that facets and saved searches compare with listings.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use common::Caller;
 use database::{Amount, Timestamp};
 
 use super::columns::{Columns, FacetRow, Texts};
@@ -45,12 +45,6 @@ pub(crate) struct Viewer<'a> {
     pub(crate) organisation_id: &'a str,
     /// Whether the caller is an administrator.
     pub(crate) admin: bool,
-}
-
-impl<'a> From<&'a Caller> for Viewer<'a> {
-    fn from(caller: &'a Caller) -> Self {
-        Self { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin }
-    }
 }
 
 /// The filters of a search, except the wishlist.
@@ -112,8 +106,12 @@ impl SearchFilters {
 
     /// Changes the time that dogs' ages are computed for.
     pub(crate) fn set_now(&mut self, now: Timestamp) {
-        if let Some(ranges) = &mut self.ranges {
-            ranges.set_now(now);
+        let Some(ranges) = &mut self.ranges else { return };
+        if let Some(limit) = &mut ranges.min_age {
+            limit.born = born_until(limit.age, now);
+        }
+        if let Some(limit) = &mut ranges.max_age {
+            limit.born = born_after(limit.age, now);
         }
     }
 }
@@ -144,10 +142,7 @@ pub(crate) struct ExactFilters {
 
 /// Returns the texts in ascending order without duplicates.
 fn sorted(texts: &[String]) -> Box<[String]> {
-    let mut texts = texts.to_vec();
-    texts.sort_unstable();
-    texts.dedup();
-    texts.into()
+    texts.iter().collect::<BTreeSet<_>>().into_iter().cloned().collect()
 }
 
 /// The flag of listings that were cancelled as drafts.
@@ -219,14 +214,10 @@ pub(crate) struct OneListing<'a> {
 impl<'a> OneListing<'a> {
     /// Converts the columns of a listing.
     pub(crate) fn of(columns: &'a FacetColumns) -> Self {
-        let mut one = Self {
-            texts: Texts::default(),
-            columns: Columns::default(),
-            measures: Measures::of(columns),
-            search_text: columns.search_text.as_deref().unwrap_or_default(),
-        };
-        one.columns.insert(0, one.texts.row(columns));
-        one
+        let (mut texts, mut table) = (Texts::default(), Columns::default());
+        table.insert(0, texts.row(columns));
+        let search_text = columns.search_text.as_deref().unwrap_or_default();
+        Self { texts, columns: table, measures: Measures::of(columns), search_text }
     }
 
     /// Returns true if the listing passes all filters.
@@ -406,32 +397,29 @@ struct Within {
     /// The unit vector of the point that distances start from.
     origin: [f64; 3],
     max_squared_chord: f64,
-    /// For a public search: the squared chords below which a listing is within the distance, and above which it is not,
-    /// wherever its rounded coordinates are.
-    certain: Option<[f64; 2]>,
+    /// The squared chords up to which a listing is within the distance, and above which it is not. For a public search
+    /// both are certain wherever the rounded coordinates of the listing are.
+    certain: [f64; 2],
 }
 
 impl Within {
     fn of(search: &ListingSearch) -> Option<Self> {
         let km = search.within_km()?;
+        let margin = if search.is_public() { MAX_ROUNDING_KM } else { 0.0 };
         // An inner area of a negative distance is empty.
-        let inner = if km > MAX_ROUNDING_KM { squared_chord_of(km - MAX_ROUNDING_KM) } else { -1.0 };
-        let certain = search.is_public().then(|| [inner, squared_chord_of(km + MAX_ROUNDING_KM)]);
-        Some(Self { origin: search.origin(), max_squared_chord: squared_chord_of(km), certain })
+        let inner = if km > margin { squared_chord_of(km - margin) } else { -1.0 };
+        Some(Self {
+            origin: search.origin(),
+            max_squared_chord: squared_chord_of(km),
+            certain: [inner, squared_chord_of(km + margin)],
+        })
     }
 
     /// Returns whether a listing with this unit vector is within the distance.
     fn contains(&self, unit_vector: [f64; 3]) -> bool {
-        let chord = squared_chord(unit_vector, self.origin);
-        match self.certain {
-            None => chord <= self.max_squared_chord,
-            Some([inner, _]) if chord <= inner => true,
-            Some([_, outer]) if chord > outer => false,
-            Some(_) => {
-                squared_chord(Point::rounded(unit_vector).unit_vector(), self.origin)
-                    <= self.max_squared_chord
-            }
-        }
+        let (chord, [inner, outer]) = (squared_chord(unit_vector, self.origin), self.certain);
+        let rounded = || squared_chord(Point::rounded(unit_vector).unit_vector(), self.origin);
+        chord <= inner || (chord <= outer && rounded() <= self.max_squared_chord)
     }
 }
 
@@ -446,7 +434,7 @@ struct AgeLimit {
 
 impl RangeFilters {
     /// Returns the range filters of a search, or `None` if it has none.
-    pub(crate) fn of(search: &ListingSearch) -> Option<Self> {
+    fn of(search: &ListingSearch) -> Option<Self> {
         let limit = |age, born| AgeLimit { age, born };
         let any = search.within_km().is_some() || search.min_age.is_some() || search.max_age.is_some();
         any.then(|| Self {
@@ -454,16 +442,6 @@ impl RangeFilters {
             min_age: search.min_age.map(|age| limit(age, search.born_until(age))),
             max_age: search.max_age.map(|age| limit(age, search.born_after(age))),
         })
-    }
-
-    /// Changes the time that dogs' ages are computed for.
-    pub(crate) fn set_now(&mut self, now: Timestamp) {
-        if let Some(limit) = &mut self.min_age {
-            limit.born = born_until(limit.age, now);
-        }
-        if let Some(limit) = &mut self.max_age {
-            limit.born = born_after(limit.age, now);
-        }
     }
 
     /// Returns whether a listing passes all filters.

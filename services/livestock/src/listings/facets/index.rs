@@ -91,11 +91,10 @@ impl FacetIndex {
     /// Removes the texts and words that no listing has. Visits all words of all listings: some tenths of a second for a
     /// million listings. Runs only after thousands of changes.
     fn remove_unused_texts(&mut self) {
-        let terms = self.texts.compact(&mut self.columns);
-        let spellings = std::mem::take(&mut self.spellings).into_iter();
-        let kept = |((organisation, term), spelling)| Some(((organisation, terms.kept(term)?), spelling));
-        self.spellings = spellings.filter_map(kept).collect();
-        self.words.compact(&self.columns.organisation);
+        let terms = self.texts.remove_unused(&mut self.columns);
+        let renumbered = |((organisation, term), text)| Some(((organisation, terms[term as usize]?), text));
+        self.spellings = std::mem::take(&mut self.spellings).into_iter().filter_map(renumbered).collect();
+        self.words.remove_unused(&self.columns.organisation);
         self.added_texts = 0;
         // The recorded changes have the old numbers.
         self.cache.clear();
@@ -148,7 +147,8 @@ impl FacetIndex {
         let count = || {
             let compiled = CompiledFilters::of(&filters.exact, &self.texts);
             let counts = self.count(filters, &compiled, stored);
-            Facets::new(&counts, categories, |term| self.spelling(term, compiled.private_to)).to_json()
+            let spelling = |term| self.spelling(term, compiled.private_to);
+            Ok(serde_json::to_string(&Facets::new(&counts, categories, spelling))?)
         };
         if filters.is_cached() && stored.wishlist.is_none() {
             return self.cache.get_or_count(&filters.exact, &self.texts, count);

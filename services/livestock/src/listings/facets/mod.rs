@@ -23,4 +23,4 @@ pub(crate) use counts::Facets;
 pub(crate) use filters::{OneListing, SearchFilters};
 pub(crate) use model::FacetColumns;
 pub(crate) use service::FacetService;
-pub(crate) use store::{MAX_LIST_VALUES, current_position};
+pub(crate) use store::MAX_LIST_VALUES;

@@ -63,6 +63,13 @@ pub(crate) struct Spelling {
     pub(crate) text: String,
 }
 
+impl Spelling {
+    /// Converts a row of `spellings`.
+    pub(crate) fn public((term, text): (String, String)) -> Self {
+        Self { organisation_id: None, term, text }
+    }
+}
+
 /// The position up to which the events of listings were read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventCursor {

@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use database::Id;
 
-use super::dictionary::{Compaction, Dictionary};
+use super::dictionary::Dictionary;
 use crate::listings::search::Audience;
 use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 
@@ -20,12 +20,15 @@ use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 const MAX_LISTING_WORDS: usize = 200;
 /// Bytes of the longest word. Texts without white space are longer.
 const MAX_WORD_BYTES: usize = 200;
-/// Bytes of the words of a listing that no other has. Most have one or two such words.
-const MAX_NEW_BYTES: usize = 4 << 10;
-/// The room for the words of all listings: the bytes of their lists, and [`DICTIONARY_WEIGHT`] times those of words.
+/// The room for the words of all listings: the bytes of their lists, and [`room_of`] all different words.
 const MAX_ROOM: usize = 192 << 20;
-/// The room that a byte of the dictionary takes. Each query searches the whole dictionary.
-const DICTIONARY_WEIGHT: usize = 4;
+/// The room for the words of a listing that no other has: 4 KiB. Most have one or two such words.
+const MAX_NEW_WORDS: usize = 16 << 10;
+
+/// Returns the room that a word takes in the dictionary: four times its bytes, because each query searches all words.
+fn room_of(word: &str) -> usize {
+    4 * (word.len() + 1)
+}
 
 /// Before a number that takes two more units: its upper and its lower half.
 const WIDE: u16 = u16::MAX;
@@ -36,7 +39,8 @@ struct WordList(Box<[u16]>);
 
 impl FromIterator<u32> for WordList {
     fn from_iter<T: IntoIterator<Item = u32>>(numbers: T) -> Self {
-        let mut units = Vec::new();
+        let numbers = numbers.into_iter();
+        let mut units = Vec::with_capacity(numbers.size_hint().0);
         for number in numbers {
             let [a, b, c, d] = number.to_be_bytes();
             let (upper, lower) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
@@ -145,30 +149,37 @@ impl ListingWords {
                 return None;
             }
         }
-        let new = words.iter().filter(|word| self.dictionary.find(word).is_none());
-        let new_bytes: usize = new.map(|word| word.len() + 1).sum();
+        let words: Vec<_> = words.into_iter().map(|word| (word, self.dictionary.find(word))).collect();
+        let new_words = words.iter().filter(|(_, known)| known.is_none()).map(|(word, _)| room_of(word));
+        let new_words: usize = new_words.sum();
         // Most numbers take less than the six bytes that a number can take.
-        let has_room = self.room.has(organisation, new_bytes * DICTIONARY_WEIGHT + 6 * words.len());
-        if new_bytes > MAX_NEW_BYTES || !has_room {
+        if new_words > MAX_NEW_WORDS || !self.room.has(organisation, new_words + 6 * words.len()) {
             return None;
         }
-        let list: WordList = words.into_iter().map(|word| self.dictionary.intern(word)).collect();
-        self.room.take(organisation, new_bytes * DICTIONARY_WEIGHT + list.bytes());
+        let numbers = words.into_iter();
+        let numbers = numbers.map(|(word, known)| known.unwrap_or_else(|| self.dictionary.intern(word)));
+        let list: WordList = numbers.collect();
+        self.room.take(organisation, new_words + list.bytes());
         Some(list)
     }
 
     /// Removes the words that no listing has, and renumbers the others. `organisations` has those of the listings.
-    pub(crate) fn compact(&mut self, organisations: &[u32]) {
-        let mut words = Compaction::of(std::mem::take(&mut self.dictionary));
+    pub(crate) fn remove_unused(&mut self, organisations: &[u32]) {
+        let numbers = self.dictionary.retain(self.lists.iter().flatten().flat_map(WordList::numbers));
         self.room = Room { max: self.room.max, ..Room::default() };
+        let mut counted = 0;
         for (list, organisation) in self.lists.iter_mut().zip(organisations) {
             let Some(list) = list else { continue };
-            let bytes_before = words.new.text_bytes();
-            *list = list.numbers().map(|number| words.keep(number)).collect();
-            let new_bytes = words.new.text_bytes() - bytes_before;
-            self.room.take(*organisation, new_bytes * DICTIONARY_WEIGHT + list.bytes());
+            *list = list.numbers().map(|number| numbers[number as usize].unwrap_or_default()).collect();
+            self.room.take(*organisation, list.bytes());
+            for number in list.numbers() {
+                // New numbers are in the order of their first use.
+                if number == counted {
+                    self.room.take(*organisation, room_of(self.dictionary.get(number)));
+                    counted += 1;
+                }
+            }
         }
-        self.dictionary = words.new;
     }
 
     /// Returns the positions of the listings whose texts the database must compare.
@@ -209,11 +220,8 @@ impl ListingWords {
     }
 }
 
-/// An organisation may take this many times the room that is left.
-const MAX_PER_BYTE_LEFT: usize = 3;
-
-/// The room that organisations take. One of them alone takes at most three quarters of it, and none takes the last of
-/// it: an organisation that stores very much leaves room for the others.
+/// The room that organisations take: each may take three times the room that is left. One of them alone takes at most
+/// three quarters of it, and none takes the last of it, so that each leaves room for the others.
 #[derive(Debug, Default)]
 struct Room {
     /// By number of the organisation.
@@ -227,7 +235,7 @@ impl Room {
     fn has(&self, organisation: u32, more: usize) -> bool {
         let taken = self.taken.get(&organisation).copied().unwrap_or_default() + more;
         let left = self.max.checked_sub(self.total + more);
-        more == 0 || left.is_some_and(|left| taken <= left.saturating_mul(MAX_PER_BYTE_LEFT))
+        more == 0 || left.is_some_and(|left| taken <= left.saturating_mul(3))
     }
 
     /// Adds to what an organisation takes.
@@ -246,8 +254,6 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use proptest::prelude::*;
 
     use super::*;
@@ -263,30 +269,11 @@ mod tests {
     }
 
     /// Returns which of the listings have all words, as the index says. The database compares long texts.
-    fn found(
-        words: &ListingWords,
-        texts: &BTreeMap<Id, String>,
-        query: &[String],
-        audience: Audience,
-    ) -> Vec<Id> {
-        let all: Vec<_> = texts.iter().collect();
-        let long_texts = words.long_texts().map(|at| all[at]);
-        let long_texts = long_texts.filter(|(_, text)| has_all_words(seen_by(audience, text), query));
-        let long_texts = long_texts.map(|(id, _)| *id).collect();
+    fn found(words: &ListingWords, texts: &[String], query: &[String], audience: Audience) -> Vec<usize> {
+        let compare = |at: &usize| has_all_words(seen_by(audience, &texts[*at]), query);
+        let long_texts = words.long_texts().filter(compare).map(id).collect();
         let filter = words.filter(query, audience, &long_texts).unwrap();
-        (0..).zip(texts.keys()).filter(|(at, id)| filter.passes(*at, **id)).map(|(_, id)| *id).collect()
-    }
-
-    /// The organisation of most listings.
-    const ORGANISATION: u32 = 1;
-
-    fn set(words: &mut ListingWords, texts: &mut BTreeMap<Id, String>, id: Id, text: &str) {
-        let at = texts.range(..id).count();
-        if texts.insert(id, text.to_owned()).is_none() {
-            words.insert(at, ORGANISATION, text);
-        } else {
-            words.replace(at, ORGANISATION, text);
-        }
+        (0..texts.len()).filter(|at| filter.passes(*at, id(*at))).collect()
     }
 
     /// Appends a listing of an organisation. Returns whether its words are stored.
@@ -314,17 +301,23 @@ mod tests {
             is_small in any::<bool>(),
         ) {
             let mut words = ListingWords::with_room(if is_small { 400 } else { 1 << 30 });
-            let mut texts = BTreeMap::new();
+            let mut texts = Vec::new();
             for (n, public, private) in changes {
-                set(&mut words, &mut texts, id(n), &format!("{public}{private}"));
-                if n == 0 {
-                    words.compact(&vec![ORGANISATION; texts.len()]);
+                let text = format!("{public}{private}");
+                if let Some(old) = texts.get_mut(n) {
+                    words.replace(n, 1, &text);
+                    *old = text;
+                } else {
+                    words.insert(texts.len(), 1, &text);
+                    texts.push(text);
                 }
-                for (query, audience) in
-                    queries.iter().flat_map(|query| [(query, Audience::Callers), (query, Audience::Visitors)])
-                {
-                    let has_words = |(_, text): &(&Id, &String)| has_all_words(seen_by(audience, text), query);
-                    let expected: Vec<_> = texts.iter().filter(has_words).map(|(id, _)| *id).collect();
+                if n == 0 {
+                    words.remove_unused(&vec![1; texts.len()]);
+                }
+                let requests = queries.iter().flat_map(|query| [(query, Audience::Callers), (query, Audience::Visitors)]);
+                for (query, audience) in requests {
+                    let has_words = |at: &usize| has_all_words(seen_by(audience, &texts[*at]), query);
+                    let expected: Vec<_> = (0..texts.len()).filter(has_words).collect();
                     prop_assert_eq!(found(&words, &texts, query, audience), expected);
                 }
                 prop_assert!(is_small || words.long_texts().next().is_none());
@@ -340,7 +333,7 @@ mod tests {
                 "penybont farm\nhereford\ncross\nbrecon\npowys\nld3 7eg\nld37eg\nspring\nlot {n}: sound, quiet to handle, to be \
                  seen by appointment."
             );
-            assert!(push(&mut words, ORGANISATION, &text));
+            assert!(push(&mut words, 1, &text));
         }
         let bytes = words.bytes() / 50_000;
         assert!(bytes < 120, "{bytes}");
@@ -361,7 +354,7 @@ mod tests {
 
         // Its room is free again once it uses less.
         (0..1_000).for_each(|at| words.replace(at, 1, ""));
-        words.compact(&[&[1; 1_000][..], &[2; 50], &[1]].concat());
+        words.remove_unused(&[&[1; 1_000][..], &[2; 50], &[1]].concat());
         assert_eq!(words.len(), 1 + 3 * 50);
         (0..50).for_each(|at| words.replace(at, 1, &own(at)));
         assert!(words.lists[..1_050].iter().all(Option::is_some));
