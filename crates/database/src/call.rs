@@ -101,7 +101,7 @@ impl Call {
         let mut state = self.0.lock();
         let reason = "the server does not respond".to_owned();
         let error = match state.phase {
-            Phase::Running => Error::Unavailable(reason),
+            Phase::Running => Error::unavailable(reason),
             Phase::Committing => Error::CommitUnknown(reason),
             Phase::Decided | Phase::Abandoned | Phase::Ended => return None,
         };

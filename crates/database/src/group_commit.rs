@@ -159,7 +159,7 @@ impl WriterThread {
 }
 
 fn lost() -> Error {
-    Error::Unavailable("the transaction was lost".into())
+    Error::unavailable("the transaction was lost")
 }
 
 /// Runs the closure of a write. If it fails or panics, rolls it back to its savepoint, if it has one. The second value
@@ -183,7 +183,7 @@ pub(crate) fn run_write<T, E: DatabaseFailure>(
         && AnyTransactionManager::rollback_transaction(connection).is_ok()
     {}
     if depth(connection) != outer_depth {
-        let error = Error::Unavailable("the closure ended a transaction that it had not begun".into());
+        let error = Error::unavailable("the closure ended a transaction that it had not begun");
         return (result.and_then(|_| Err(error.into())), true);
     }
     let ended = match (&result, scope) {

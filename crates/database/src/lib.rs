@@ -41,7 +41,7 @@ pub use citus::{DistributedTable, Distribution};
 pub use clock::{SERVER_NOW, shared_now};
 pub use connection::{AnyConnection, MultiBackend, with_secure_delete};
 pub use database::Database;
-pub use error::{DatabaseFailure, Error};
+pub use error::{Cause, DatabaseFailure, Error};
 pub use migrate::{EmbeddedMigrations, Migrations, split_statements};
 pub use options::{Options, Pooler, StandbyOptions};
 pub use types::{Amount, AmountError, Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};

@@ -77,7 +77,7 @@ impl SqliteFiles {
                 "the {description} in use is gone: writes fail until it is back; stop the service and restore a backup"
             );
         }
-        Err(Error::Unavailable(format!("the {description} {path} is gone: {reason}")))
+        Err(Error::unavailable(format!("the {description} {path} is gone: {reason}")))
     }
 
     /// Returns the size of the log file in bytes, or 0 if there is none.

@@ -55,7 +55,7 @@ impl Standby {
         let lag = position(c, REPLAYED)?.and_then(|replayed| self.lag_at(replayed));
         match lag {
             Some(lag) if lag <= self.max_lag => Ok(()),
-            _ => Err(Error::Unavailable("the standby lags".into())),
+            _ => Err(Error::unavailable("the standby lags")),
         }
     }
 

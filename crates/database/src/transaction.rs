@@ -8,7 +8,7 @@ use diesel::result::Error as DieselError;
 use crate::call::Call;
 use crate::connection::AnyTransactionManager;
 use crate::metrics::DatabaseMetrics;
-use crate::{AnyConnection, DatabaseFailure, Error};
+use crate::{AnyConnection, Cause, DatabaseFailure, Error};
 
 /// Shortest delay before a retry, in microseconds.
 const MIN_BACKOFF_US: u64 = 500;
@@ -28,11 +28,11 @@ pub(crate) fn run_with_retries<T, E: DatabaseFailure>(
     let mut max_backoff = INITIAL_BACKOFF_US;
     loop {
         match transaction() {
-            Err(e) if e.database().is_some_and(Error::is_serialization_failure) => {
+            Err(e) if e.database().is_some_and(Error::is_conflict) => {
                 if started.elapsed() > retry_timeout {
                     metrics.conflict.increment(1);
                     let reason = "concurrent transactions keep changing the same rows";
-                    return Err(Error::Unavailable(reason.into()).into());
+                    return Err(Error::unavailable(reason).into());
                 }
                 metrics.retries.increment(1);
                 // A random delay, so that transactions that conflicted do not meet again.
@@ -57,7 +57,7 @@ pub(crate) fn run<T, E: DatabaseFailure>(
     match result {
         Ok(value) => {
             let committed = AnyTransactionManager::commit_transaction(connection).map_err(commit_error);
-            call.end_commit(committed.as_ref().is_err_and(Error::is_serialization_failure));
+            call.end_commit(committed.as_ref().is_err_and(Error::is_conflict));
             committed?;
             Ok(value)
         }
@@ -107,11 +107,9 @@ pub(crate) fn run_statement<T, E: DatabaseFailure>(
     }
     let result = f(connection);
     let failure = result.as_ref().err().and_then(DatabaseFailure::database);
-    call.end_commit(failure.is_some_and(|e| e.is_serialization_failure() || e.is_read_only()));
+    call.end_commit(failure.is_some_and(|e| e.is_conflict() || e.is_read_only()));
     match failure {
-        Some(Error::Unavailable(reason)) if !Error::is_of_statement(reason) => {
-            Err(Error::CommitUnknown(reason.clone()).into())
-        }
+        Some(Error::Unavailable(Cause::Other, reason)) => Err(Error::CommitUnknown(reason.clone()).into()),
         _ => result,
     }
 }
@@ -122,7 +120,7 @@ fn commit_error(error: DieselError) -> Error {
     match error {
         DieselError::RollbackErrorOnCommit { .. } => Error::CommitUnknown(error.to_string()),
         error => match Error::from(error) {
-            Error::Unavailable(reason) => Error::CommitUnknown(reason),
+            Error::Unavailable(_, reason) => Error::CommitUnknown(reason),
             other => other,
         },
     }

@@ -116,18 +116,8 @@ impl Watchdog {
         });
         match timeout(PROBE_TIMEOUT, probe).await {
             Ok(Ok(Ok(is_executing))) => is_executing,
-            Ok(Ok(Err(error))) => self.is_busy(&error.to_string()),
+            Ok(Ok(Err(error))) => error.is_busy_server(self.pooler == Pooler::Transaction),
             _ => false,
-        }
-    }
-
-    /// Returns whether this reason for which a connection was refused means that the server responds, but has too many
-    /// connections. A pooler also refuses connections for a server that does not respond.
-    fn is_busy(&self, reason: &str) -> bool {
-        match self.pooler {
-            // libpq writes two spaces after the severity that a server sends, in the language of the server.
-            Pooler::None => reason.contains(":  "),
-            Pooler::Transaction => reason.contains("no more connections allowed"),
         }
     }
 }
@@ -161,7 +151,7 @@ mod tests {
             call.set_awaits_connection(awaits_connection);
             let task = spawn_blocking(|| {
                 std::thread::sleep(Duration::from_millis(400));
-                Err::<(), _>(Error::Unavailable("no connection in time".into()))
+                Err::<(), _>(Error::unavailable("no connection in time"))
             });
             let deadline = Instant::now() + Duration::from_millis(100);
             Arc::new(watchdog).watch(call, task, deadline).await.unwrap_err().to_string()

@@ -63,7 +63,7 @@ impl Writer {
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
         let Some(queue) = self.queue.read().clone() else {
-            return Err(Error::Unavailable("the database is closed".into()).into());
+            return Err(Error::unavailable("the database is closed").into());
         };
         let (sender, receiver) = oneshot::channel();
         let (span, queued, writer_wait) =
@@ -71,10 +71,10 @@ impl Writer {
         let job = Box::new(QueuedWrite { f, result: None, sender, span, queued, writer_wait });
         if tokio::time::timeout(self.wait_timeout, queue.send(job)).await.is_err() {
             self.metrics.queue_full.increment(1);
-            return Err(Error::Unavailable("too many writes are waiting".into()).into());
+            return Err(Error::unavailable("too many writes are waiting").into());
         }
         // The thread drops jobs that it cannot run, and with them their senders.
-        receiver.await.unwrap_or_else(|_| Err(Error::Unavailable("the write was not started".into()).into()))
+        receiver.await.unwrap_or_else(|_| Err(Error::unavailable("the write was not started").into()))
     }
 
     /// Returns the number of queued writes.
@@ -132,10 +132,10 @@ where
         let result = match committed {
             Ok(()) => result,
             // The text of `Unavailable` begins with what the new error says too.
-            Err(Error::Unavailable(reason)) => {
-                result.and_then(|_| Err(Error::Unavailable(reason.clone()).into()))
+            Err(Error::Unavailable(cause, reason)) => {
+                result.and_then(|_| Err(Error::Unavailable(*cause, reason.clone()).into()))
             }
-            Err(error) => result.and_then(|_| Err(Error::Unavailable(error.to_string()).into())),
+            Err(error) => result.and_then(|_| Err(Error::unavailable(error.to_string()).into())),
         };
         // Fails if the caller has gone meanwhile. The write stays committed.
         let _ = self.sender.send(result);

@@ -222,7 +222,7 @@ impl From<ValidationErrors> for Error {
 impl From<database::Error> for Error {
     fn from(error: database::Error) -> Self {
         match error {
-            database::Error::Unavailable(_) => Self::Unavailable(error.into(), "The database"),
+            database::Error::Unavailable(..) => Self::Unavailable(error.into(), "The database"),
             database::Error::CommitUnknown(_) => Self::CommitUnknown(error.into()),
             _ => Self::Internal(error.into()),
         }

@@ -160,7 +160,7 @@ fn an_unknown_commit_is_not_reported_as_unchanged() {
             let bytes = actix_web::body::to_bytes(response.into_body()).await.unwrap();
             serde_json::from_slice::<serde_json::Value>(&bytes).unwrap()
         };
-        let unavailable = respond(database::Error::Unavailable("gone".into())).await;
+        let unavailable = respond(database::Error::Unavailable(database::Cause::Other, "gone".into())).await;
         assert!(unavailable["message"].as_str().unwrap().contains("nothing was changed"), "{unavailable}");
         assert_eq!(unavailable["body"], json!({"requestId": "mine"}));
         let unknown = respond(database::Error::CommitUnknown("gone".into())).await;

@@ -54,7 +54,7 @@ impl Inner {
                 }
             });
             let failure = result.as_ref().err().and_then(DatabaseFailure::database);
-            let is_unavailable = matches!(failure, Some(Error::Unavailable(_)));
+            let is_unavailable = matches!(failure, Some(Error::Unavailable(..)));
             let is_read_only = failure.is_some_and(Error::is_read_only);
             if is_read_only {
                 checkout.retire();
@@ -110,7 +110,7 @@ impl Inner {
     fn wait_for_connection(&self, deadline: Instant) -> Result<Checkout, Error> {
         let remaining = deadline.saturating_duration_since(Instant::now());
         let checkout = self.connections.get_timeout(remaining);
-        checkout.map_err(|e| Error::Unavailable(e.to_string().replace('\n', " ")))
+        checkout.map_err(|e| Error::unavailable(e.to_string().replace('\n', " ")))
     }
 
     fn record_success(&self) {

@@ -202,7 +202,7 @@ impl Pool {
         record_elapsed(&inner.metrics.connection_wait, started);
         let Ok(Ok(permit)) = acquired else {
             inner.metrics.busy.increment(1);
-            return Err(Error::Unavailable("all connections are busy".into()).into());
+            return Err(Error::unavailable("all connections are busy").into());
         };
         let deadline = deadline.max(Instant::now() + MIN_CALL_TIME);
         let call = Arc::new(Call::new(permit));

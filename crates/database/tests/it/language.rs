@@ -1,6 +1,6 @@
 //! Servers that report errors in another language than English.
 
-use database::{Database, Error, Options, Pooler};
+use database::{Cause, Database, Error, Options, Pooler};
 use diesel::RunQueryDsl;
 use testkit::{Backend, TestDatabase, block_on, execute, execute_on_server};
 
@@ -25,7 +25,7 @@ fn failures_are_classified_in_every_language() {
                 Ok::<_, Error>(())
             });
             let error = timed_out.await.unwrap_err();
-            assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+            assert!(matches!(error, Error::Unavailable(Cause::Statement, _)), "{error:?}");
         }
     });
 }

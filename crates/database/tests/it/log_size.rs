@@ -130,7 +130,7 @@ fn closing_truncates_the_log_and_refuses_writes() {
         }
         let refused = add(&db, "late").await;
         assert!(
-            matches!(&refused, Err(Error::Unavailable(reason)) if reason.contains("closed")),
+            matches!(&refused, Err(Error::Unavailable(_, reason)) if reason.contains("closed")),
             "{refused:?}"
         );
         db.close().await;

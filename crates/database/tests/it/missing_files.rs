@@ -11,7 +11,7 @@ use testkit::{Backend, TestDatabase, block_on};
 use crate::support::{add, migrations, names, options};
 
 fn is_gone(written: &Result<(), Error>) -> bool {
-    matches!(written, Err(Error::Unavailable(reason)) if reason.contains("is gone"))
+    matches!(written, Err(Error::Unavailable(_, reason)) if reason.contains("is gone"))
 }
 
 #[test]

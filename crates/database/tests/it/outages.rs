@@ -35,7 +35,7 @@ testkit::on_both! {
         // Without its timeout the read would wait for the held connections.
         let refused = db.read(|_| Ok::<_, Error>(()));
         let refused = tokio::time::timeout(Duration::from_secs(10), refused).await.expect("a timeout");
-        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Unavailable(..))), "{refused:?}");
         for (held, release) in held {
             drop(release);
             held.await.unwrap().unwrap();
@@ -127,8 +127,8 @@ fn missing_databases_are_unavailable_within_the_timeout() {
             execute(c, "SELECT 1")?;
             Ok::<_, Error>(())
         });
-        assert!(matches!(refused.await, Err(Error::Unavailable(_))));
-        assert!(matches!(add(&db, "x").await, Err(Error::Unavailable(_))));
+        assert!(matches!(refused.await, Err(Error::Unavailable(..))));
+        assert!(matches!(add(&db, "x").await, Err(Error::Unavailable(..))));
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     });
 }
@@ -158,7 +158,7 @@ fn lock_timeouts_are_unavailable() {
             Ok::<_, Error>(())
         });
         let error = waiting.await.unwrap_err();
-        assert!(error.is_lock_timeout() && matches!(error, Error::Unavailable(_)), "{error:?}");
+        assert!(error.is_lock_timeout() && matches!(error, Error::Unavailable(..)), "{error:?}");
         held.send(()).unwrap();
         holding.await.unwrap().unwrap();
         drop(test);
@@ -174,6 +174,6 @@ fn read_only_servers_are_unavailable() {
             insert(c, &Thing::named("x"))
         });
         let answer = written.await;
-        assert!(matches!(answer, Err(Error::Unavailable(_))), "{answer:?}");
+        assert!(matches!(answer, Err(Error::Unavailable(..))), "{answer:?}");
     });
 }

@@ -58,8 +58,8 @@ fn calls_to_stalled_servers_are_abandoned_and_later_calls_succeed() {
         });
         // A write that is abandoned before its commit never commits, even if the server receives its statements later.
         let (read, written) = tokio::join!(read, add(&db, "meanwhile"));
-        assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
-        assert!(matches!(written, Err(Error::Unavailable(_))), "{written:?}");
+        assert!(matches!(read, Err(Error::Unavailable(..))), "{read:?}");
+        assert!(matches!(written, Err(Error::Unavailable(..))), "{written:?}");
         assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         assert!(!db.ping().await, "both connections are stalled");
         // The old connections stay stalled. Other calls use their permits.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use database::{Database, Error};
+use database::{Cause, Database, Error};
 use diesel::RunQueryDsl;
 use testkit::{Backend, TestDatabase, block_on, execute_on_server};
 
@@ -101,6 +101,6 @@ fn failures_of_the_statement_are_known() {
         terminate_connections(&test);
         tokio::time::sleep(Duration::from_millis(100)).await;
         let result = add_statement(&db, "x").await;
-        assert!(matches!(result, Err(Error::Unavailable(_))), "{result:?}");
+        assert!(matches!(result, Err(Error::Unavailable(Cause::ReadOnly, _))), "{result:?}");
     });
 }

@@ -36,7 +36,7 @@ async fn eventually<T>(call: impl AsyncFn() -> Result<T, Error>) -> T {
         match call().await {
             Ok(value) => return value,
             Err(error) => {
-                assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+                assert!(matches!(error, Error::Unavailable(..)), "{error:?}");
                 assert!(begun.elapsed() < Duration::from_secs(20), "{error:?}");
             }
         }
@@ -70,8 +70,8 @@ fn stalled_calls_are_abandoned_and_others_go_on() {
         let slow = tokio::spawn(async move { sleep(&other, 12).await });
         stalled.store(true, Ordering::SeqCst);
         let (read, written) = tokio::join!(sleep(&db, 0), add(&db, "meanwhile"));
-        assert!(matches!(read, Err(Error::Unavailable(_))), "{read:?}");
-        assert!(matches!(written, Err(Error::Unavailable(_))), "{written:?}");
+        assert!(matches!(read, Err(Error::Unavailable(..))), "{read:?}");
+        assert!(matches!(written, Err(Error::Unavailable(..))), "{written:?}");
         stalled.store(false, Ordering::SeqCst);
         eventually(async || add(&db, "after").await).await;
         assert_eq!(names(&db).await, ["after", "before"]);
@@ -122,7 +122,7 @@ fn a_restarted_pooler_is_found_again() {
         join_all((0..4).map(|_| names(&db))).await;
         pooler.stop();
         let refused = add(&db, "lost").await;
-        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Unavailable(..))), "{refused:?}");
         assert!(!db.ping().await);
         pooler.restart();
         eventually(async || add(&db, "found").await).await;

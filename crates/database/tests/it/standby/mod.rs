@@ -63,7 +63,7 @@ async fn write_rows(db: Database, writer: usize, stop: Arc<AtomicBool>) -> Writt
                 last = Instant::now();
             }
             Err(Error::CommitUnknown(_)) => written.unknown += 1,
-            Err(Error::Unavailable(_)) => written.refused += 1,
+            Err(Error::Unavailable(..)) => written.refused += 1,
             Err(error) => panic!("{error:?}"),
         }
     }
@@ -144,7 +144,7 @@ fn servers_that_become_read_only_are_left() {
         .unwrap();
         sleep(Duration::from_millis(500)).await;
         let refused = add(&db, "meanwhile").await;
-        assert!(matches!(refused, Err(Error::Unavailable(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Unavailable(..))), "{refused:?}");
         let (_primary, _standby) = spawn_blocking(move || {
             let error = Database::check(&short, migrations()).unwrap_err().to_string();
             assert_eq!(error.matches("session is read-only").count(), 2, "{error}");
