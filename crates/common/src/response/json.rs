@@ -5,9 +5,11 @@ use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;
 use actix_web::{HttpRequest, HttpResponse, Responder};
+use database::Id;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
+use crate::wire::FileReference;
 
 /// A 200 response: a JSON body and additional headers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +21,9 @@ pub struct JsonResponse {
     /// The body for a repeated request with the same idempotency key, if it is another one.
     #[serde(skip)]
     pub(crate) replayed_body: Option<String>,
+    /// See [`JsonResponse::names_uploaders`].
+    #[serde(skip)]
+    pub(crate) subject: Option<Id>,
 }
 
 impl JsonResponse {
@@ -32,7 +37,7 @@ impl JsonResponse {
 
     /// Creates a response from JSON text, such as a stored document.
     pub fn raw(body: String) -> Self {
-        Self { body, headers: Vec::new(), replayed_body: None }
+        Self { body, headers: Vec::new(), replayed_body: None, subject: None }
     }
 
     /// Sets what a repeated request with the same idempotency key gets. Only this is stored, so a secret that is shown
@@ -42,6 +47,13 @@ impl JsonResponse {
     /// As [`JsonResponse::json`].
     pub fn replayed<T: Serialize>(self, value: &T) -> Result<Self, Error> {
         Ok(Self { replayed_body: Some(serde_json::to_string(value)?), ..self })
+    }
+
+    /// States that the body is a load or listing with these files, and so contains the names of the users who uploaded
+    /// them. What is stored for a repeated request is found by the id when such a user is erased.
+    #[must_use]
+    pub fn names_uploaders(self, subject: Id, files: &[FileReference]) -> Self {
+        Self { subject: (!files.is_empty()).then_some(subject), ..self }
     }
 
     /// Creates a response with an array of documents that are JSON text.

@@ -11,16 +11,24 @@ fn batch() -> Form {
 
 testkit::on_both! {
     async fn operations_enforce_access_rules(backend) {
-        let app = app(backend).await;
+        let (app, system) = app_with_files(backend).await;
         let (grain, haul, driver, admin) = (User::of("grain"), User::of("haul"), User::individual("dai"), User::admin());
-        let (load, to_prove, proven) = (create_load(&app).await, create_load(&app).await, create_load(&app).await);
+        let files = json!([{"id": system.add("ticket.jpg", &grain)}]);
+        let organiser_form = || with(organiser_form(), "files", files.clone());
+        let carrier_form = || with(carrier_form(), "files", files.clone());
+        let mut loads = Vec::new();
+        for _ in 0..3 {
+            let created = app.post("/v1/loads/carrier").by(&without_org_name("haul")).json(&carrier_form()).send().await.ok();
+            loads.push(created["id"].as_str().unwrap().to_owned());
+        }
+        let [load, to_prove, proven] = &loads[..] else { unreachable!() };
         let to_cancel = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let to_cancel = to_cancel["id"].as_str().unwrap().to_owned();
         let carried = json!({"loadId": to_cancel, "carrierId": "haul"});
         app.post("/v1/loads/send-to-carrier").by(&grain).json(&carried).send().await.ok();
         let own = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let proof = json!({"weightNet": 1, "ticketNumber": "SECRET-7", "vehicleRegistration": "V", "files": null});
-        for id in [&load, &to_prove, &proven] {
+        for id in [load, to_prove, proven] {
             let sent = json!({"loadId": id, "driverId": "dai"});
             app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
         }
@@ -32,7 +40,7 @@ testkit::on_both! {
         }
         let (prove, log) = (format!("/v1/loads/{proven}/proof-of-delivery"), format!("{path}/notifications"));
         app.post(&prove).by(&driver).json(&proof).send().await.ok();
-        accept(&app, &proven).await;
+        accept(&app, proven).await;
 
         let hooks = testkit::webhooks(&app, "haul", "load.created").await;
 
@@ -47,9 +55,9 @@ testkit::on_both! {
         let every = |path: &str, format: &str| parties(format!("{path}format={format}")).discloses("SECRET-7");
         testkit::assert_access_rules(&app, vec![
             ("search_loads", AccessRule::Scoped(vec![
-                parties(all.into()).discloses(&load), every("/v1/loads?", "CSV"),
-                parties("/v1/loads?f:organiserId=grain&query=HH-1".into()).discloses(&load),
-                parties("/v1/loads?f:carrierId=haul&sortBy=weight".into()).discloses(&load),
+                parties(all.into()).discloses(load), every("/v1/loads?", "CSV"),
+                parties("/v1/loads?f:organiserId=grain&query=HH-1".into()).discloses(load),
+                parties("/v1/loads?f:carrierId=haul&sortBy=weight".into()).discloses(load),
             ])),
             ("export_completed_loads", AccessRule::Scoped(vec![
                 every("/v1/loads/completed?", "JSON"), every("/v1/loads/completed?", "CSV"),
@@ -92,7 +100,7 @@ testkit::on_both! {
             ("revoke_load_driver", AccessRule::Restricted([(&grain, "a"), (&haul, "b"), (&admin, "c")].into_iter().map(
                 |(user, name)| AccessCase::new(format!("{drivers}/{name}"), &[user]).denies(&driver).leaves_unchanged(drivers.clone()),
             ).collect())),
-            ("list_notifications", AccessRule::Scoped(vec![parties("/v1/notifications".into()).discloses(&load)])),
+            ("list_notifications", AccessRule::Scoped(vec![parties("/v1/notifications".into()).discloses(load)])),
             ("send_load_to_driver", AccessRule::Restricted(vec![
                 send("driver", json!({"loadId": load, "driverId": "eve"})),
             ])),
@@ -122,5 +130,12 @@ testkit::on_both! {
         recipients.sort();
         recipients.dedup();
         assert_eq!(recipients, ["\"a\"", "\"b\"", "\"c\"", "\"dai\"", "\"eve\"", "\"haul\""], "only allowed users sent notifications: {sent}");
+
+        // Every load has a file, whose uploader is named by each response with a load.
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        let stored = format!("{schema}idempotency_keys WHERE CAST(answer AS TEXT) LIKE '%userName%' AND subject_id");
+        assert_eq!(app.database.count(&format!("{stored} IS NULL")), 0, "a handler does not call `names_uploaders`");
+        let operations = format!("(SELECT DISTINCT operation FROM {stored} IS NOT NULL) AS named");
+        assert_eq!(app.database.count(&operations), 6);
     }
 }

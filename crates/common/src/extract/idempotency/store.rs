@@ -57,7 +57,8 @@ pub(super) fn record<T>(
     )?;
     let (response, output) = effect(c)?;
     let row = k::idempotency_keys.find((&scope.caller, &scope.operation, &scope.key));
-    let columns = (k::answer.eq(answer(&response)?), k::subject_id.eq(subject_id(&response)));
+    let subject = response.subject.map(|id| id.to_string());
+    let columns = (k::answer.eq(answer(&response)?), k::subject_id.eq(subject));
     diesel::update(row).set(columns).execute(c)?;
     Ok((response, output))
 }
@@ -68,20 +69,6 @@ fn answer(response: &JsonResponse) -> Result<Json, Error> {
         Some(body) => Json::of(&JsonResponse { body: body.clone(), ..response.clone() })?,
         None => Json::of(response)?,
     })
-}
-
-/// Returns the id of the resource in a response, if the response has names of users besides the caller: those who
-/// uploaded files. An erasure of such a user finds the response by it.
-fn subject_id(response: &JsonResponse) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Resource {
-        id: String,
-    }
-    let has_names = response.body.contains("\"userName\":");
-    has_names
-        .then(|| serde_json::from_str::<Resource>(&response.body).ok())
-        .flatten()
-        .map(|resource| resource.id)
 }
 
 /// Inserts a key for an effect without a response, in the transaction of that effect. Returns whether the key was free.

@@ -153,5 +153,5 @@ pub(super) fn respond(
     warning: Option<Warning>,
 ) -> Result<JsonResponse, Error> {
     load.warnings.extend(warning);
-    Ok(JsonResponse::json(&load)?.revision(revision))
+    Ok(JsonResponse::json(&load)?.revision(revision).names_uploaders(load.id, &load.files))
 }

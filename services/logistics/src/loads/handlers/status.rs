@@ -7,6 +7,7 @@ use common::{
     Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
 };
 
+use super::prove::respond;
 use crate::loads::form::CancelForm;
 use crate::loads::history::{EventType, NewEvent};
 use crate::loads::model::{Load, Status};
@@ -76,7 +77,7 @@ pub(super) async fn cancel(
         }
         condition.check(stored.revision)?;
         if load.status == Status::Cancelled {
-            return Ok(JsonResponse::json(&load)?.revision(stored.revision));
+            return respond(load, stored.revision, None);
         }
         load.status = Status::Cancelled;
         let event =

@@ -70,7 +70,8 @@ pub(crate) fn create(
         }
     };
     system::record_uploaders(c, load.id, &load.files)?;
-    Ok((JsonResponse::raw(row.document.0), deliveries > 0))
+    let response = JsonResponse::raw(row.document.0).names_uploaders(load.id, &load.files);
+    Ok((response, deliveries > 0))
 }
 
 /// Inserts loads, and the deliveries of their events. On SQLite, whose other writes wait meanwhile, only some of them:
@@ -242,7 +243,9 @@ pub(crate) enum NewProof<'a> {
 pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonResponse, Error> {
     announce_one(c, update.load.id)?;
     let row = LoadRow::new(update.load)?;
-    let response = JsonResponse::raw(row.document.0.clone()).revision(update.revision);
+    let response = JsonResponse::raw(row.document.0.clone())
+        .revision(update.revision)
+        .names_uploaders(update.load.id, &update.load.files);
     let columns = (row, l::revision.eq(update.revision), l::created_by.eq(creator(update.load)));
     let target = loads::table.find(update.load.id);
     match update.proof {
