@@ -5,8 +5,8 @@ use diesel::prelude::*;
 
 use crate::{AnyConnection, Timestamp, TimestampSql};
 
-/// The current time of the shared clock as an expression of PostgreSQL, with which a statement that stores it needs no
-/// query before. `now()` is the start of the transaction.
+/// The current time of the shared clock as an expression of PostgreSQL, so that a statement can store it
+/// without a separate query. `now()` is the start of the transaction.
 pub const SERVER_NOW: &str = "date_trunc('milliseconds', clock_timestamp())";
 
 /// Returns the current time of the shared clock: the server's on PostgreSQL, this machine's on SQLite, where one

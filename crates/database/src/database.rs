@@ -115,13 +115,13 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::read`].
-    pub async fn read_in_index_order<T, E, F>(&self, f: F) -> Result<T, E>
+    pub async fn read_with_reusable_plan<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: DatabaseFailure,
         F: FnMut(&mut AnyConnection) -> Result<T, E> + Send + 'static,
     {
-        let read = self.0.pool.read(PlanMode::in_index_order(), f);
+        let read = self.0.pool.read(PlanMode::reusable(), f);
         self.instrument("read", &self.0.metrics.reads, read).await
     }
 
@@ -130,7 +130,7 @@ impl Database {
     ///
     /// # Errors
     /// As [`Database::read`].
-    pub async fn read_lagging<T, E, F>(&self, f: F) -> Result<T, E>
+    pub async fn read_from_standby<T, E, F>(&self, f: F) -> Result<T, E>
     where
         T: Send + 'static,
         E: DatabaseFailure,

@@ -67,7 +67,7 @@ pub(crate) struct WriterThread {
     pub files: SqliteFiles,
     pub checkpoints: LogCheckpoints,
     pub metrics: DatabaseMetrics,
-    /// The number of next groups that use savepoints.
+    /// How many of the following groups use savepoints.
     pub groups_with_savepoints: u32,
 }
 

@@ -16,7 +16,7 @@ use crate::AnyConnection;
 use crate::connection::{BUSY_TIMEOUT, MAX_LOG_BYTES};
 use crate::sqlite_files::SqliteFiles;
 
-/// Time that a checkpoint waits for readers, and writes for the checkpoint. Longer than a page of any search.
+/// Time that a checkpoint waits for readers, while writes wait for it. Longer than a page of any search.
 const READER_TIMEOUT: Duration = Duration::from_millis(100);
 /// Delay after a checkpoint that a long read, such as a backup, has prevented. Writes wait a quarter of the time then.
 const RETRY_INTERVAL: Duration = Duration::from_millis(300);
@@ -48,7 +48,7 @@ impl LogCheckpoints {
     pub(crate) fn truncate(&self, connection: &mut AnyConnection) {
         if self.files.log_bytes() > 0 && !checkpoint(connection, "TRUNCATE", CLOSE_TIMEOUT) {
             tracing::info!(
-                "a reader prevents that the write-ahead log is truncated; the next start truncates it"
+                "a reader keeps the write-ahead log from being truncated; the next start truncates it"
             );
         }
     }

@@ -113,7 +113,7 @@ impl ManagedConnection {
     }
 
     /// Returns true if [`prepare`](Self::prepare) changes no mode for a call in this one.
-    pub(crate) fn suits(&self, plan_mode: PlanMode) -> bool {
+    pub(crate) fn has_mode(&self, plan_mode: PlanMode) -> bool {
         let is_new = self.backend_pid == 0; // always behind a pooler
         is_new || plan_mode == PlanMode::Any || plan_mode == self.plan_mode
     }
@@ -180,7 +180,7 @@ impl ManageConnection for ConnectionManager {
             current_generation,
             uses: 0,
             // Calls that may use any mode then have plans that are made once, except with Citus.
-            plan_mode: PlanMode::in_index_order(),
+            plan_mode: PlanMode::reusable(),
             last_use: Instant::now(),
             idle: Duration::ZERO,
         })

@@ -18,7 +18,7 @@ pub(crate) enum PlanMode {
 impl PlanMode {
     /// Returns the mode of statements whose rows an index has in order: [`Generic`](Self::Generic). With Citus it is
     /// [`Custom`](Self::Custom), because Citus plans no page within a larger statement for all values at once.
-    pub(crate) fn in_index_order() -> Self {
+    pub(crate) fn reusable() -> Self {
         if citus::is_distributed() { Self::Custom } else { Self::Generic }
     }
 

@@ -32,7 +32,7 @@ impl App {
         let (sql, values) = statement.split_once(" -- binds: ").expect("a recorded statement");
         let (sql, values) = (sql.to_owned(), literals(values));
         let explain = move |c: &mut AnyConnection| Ok::<_, Error>(explain(c, &sql, &values));
-        [db.read_in_index_order(explain.clone()).await.unwrap(), db.read(explain).await.unwrap()]
+        [db.read_with_reusable_plan(explain.clone()).await.unwrap(), db.read(explain).await.unwrap()]
     }
 }
 

@@ -46,7 +46,7 @@ impl<S: Default + Serialize + DeserializeOwned> Config<S> {
             .map_err(|error| anyhow::anyhow!("an environment variable cannot be read: {error}"))?;
         let merged = layers.build().map_err(|error| {
             let (file, error) = (file.unwrap_or(Path::new("")).display(), error.to_string());
-            anyhow::anyhow!("the configuration file {file} is not TOML: {}", values::error_message(&error))
+            anyhow::anyhow!("the configuration file {file} is not TOML: {}", values::redact_message(&error))
         })?;
         merged.clone().try_deserialize().map_err(|error| {
             anyhow::anyhow!(error_message(&error, defaults, |key| merged.get_string(key).ok()))
@@ -170,14 +170,14 @@ pub(super) fn error_message<T: Serialize + DeserializeOwned>(
                     must_be(key, &values)
                 }
                 Some(values) => {
-                    format!("{} must be {values}: {}", setting(key), values::error_message(&message))
+                    format!("{} must be {values}: {}", setting(key), values::redact_message(&message))
                 }
-                None => format!("{} is invalid: {}", setting(key), values::error_message(&message)),
+                None => format!("{} is invalid: {}", setting(key), values::redact_message(&message)),
             })
         }
         other => {
             let message = other.to_string();
-            unknown_setting("", &message).unwrap_or_else(|| values::error_message(&message))
+            unknown_setting("", &message).unwrap_or_else(|| values::redact_message(&message))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Section `log`.
+//! Sections `log` and `traces`.
 
 use anyhow::{Context, ensure};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

@@ -1,4 +1,4 @@
-//! Integers whose allowed range is narrower than their type.
+//! Ranges of integers, and the redaction of secrets in printed settings and messages.
 
 use secrecy::SecretString;
 use serde::de::Error;
@@ -63,7 +63,7 @@ pub fn without_credentials(mut url: Url) -> Url {
 }
 
 /// Redacts an error message: removes quoted values and excerpts of the configuration file, and joins its lines.
-pub(super) fn error_message(error: &str) -> String {
+pub(super) fn redact_message(error: &str) -> String {
     let lines = error.lines().filter(|line| !line.contains(" |") && !line.starts_with('|'));
     let lines = lines.map(|line| match (line.find('"'), line.rfind('"')) {
         (Some(first), Some(last)) if first < last => {

@@ -2,7 +2,8 @@
 
 pub(crate) mod access_control;
 pub(crate) mod activity;
+pub(crate) mod drain_state;
 mod error_response;
 pub(crate) mod rate_limit;
 pub(crate) mod request_lifecycle;
-pub(crate) mod response_headers;
+mod response_headers;

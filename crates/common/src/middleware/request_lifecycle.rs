@@ -1,5 +1,6 @@
-//! The two outermost layers of every request: its span and id; inside them HEAD, panics, error bodies, response
-//! headers, one log line and metrics. Preflights of `/v1/public` are answered here, without log line or metrics.
+//! The two outermost layers of every request. [`RequestSpan`] gives it a span and an id. Inside it,
+//! [`request_lifecycle`] turns HEAD into GET, catches panics, renders errors, adds the headers of the response, and
+//! writes the log line and the metrics. It answers preflights of `/v1/public` itself, without log line or metrics.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -17,8 +18,9 @@ use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
 use super::activity::{Activity, InFlightGuard};
+use super::drain_state::DrainState;
 use super::error_response::{RenderedError, error_response, render};
-use super::response_headers::{DrainState, ResponseHeaders, is_preflight, preflight_response};
+use super::response_headers::{ResponseHeaders, is_preflight, preflight_response};
 use crate::Error;
 use crate::openapi::{Api, Operation, Route, is_public, unknown_parameters};
 use crate::telemetry::context::RequestContext;

@@ -1,13 +1,12 @@
 //! The headers that every response carries, and those of the route group `/v1/public`, which is open to every origin
-//! (`docs/api/browsers.md`).
-
-use std::sync::atomic::{AtomicBool, Ordering};
+//! (`docs/api/browsers.md`), with the response to its preflights.
 
 use actix_web::dev::ServiceRequest;
+use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{ConnectionType, Method};
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpResponse, web};
 
+use super::drain_state::DrainState;
 use crate::telemetry::context::{REQUEST_ID, RequestContext};
 
 const UNKNOWN_PARAMETERS: HeaderName = HeaderName::from_static("x-unknown-parameters");
@@ -100,33 +99,5 @@ pub(super) fn add_public_headers(headers: &mut HeaderMap, is_success: bool) {
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANY);
     if is_success && !headers.contains_key(header::CACHE_CONTROL) {
         headers.insert(header::CACHE_CONTROL, CACHE_CONTROL);
-    }
-}
-
-/// Whether the service drains.
-#[derive(Default)]
-pub(crate) struct DrainState(AtomicBool);
-
-impl DrainState {
-    /// Returns the state of the app that serves the request.
-    pub(crate) fn of(request: &HttpRequest) -> Option<web::Data<Self>> {
-        request.app_data().cloned()
-    }
-
-    /// Begins the drain.
-    pub(crate) fn begin(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns true if the drain has begun.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    /// Makes the response the last one on its connection if the service drains.
-    pub(crate) fn finish(&self, response: &mut HttpResponse) {
-        if self.has_begun() {
-            response.head_mut().set_connection_type(ConnectionType::Close);
-        }
     }
 }

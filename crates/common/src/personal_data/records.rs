@@ -39,7 +39,7 @@ pub(super) async fn body(db: Database, kinds: Vec<RecordKind>, query: RecordQuer
 async fn next_chunk(mut position: Position) -> Result<Option<(Vec<u8>, Position)>, Error> {
     let Some(kind) = position.kinds.get(position.kind).copied() else { return Ok(None) };
     let query = position.query.clone();
-    let records = position.db.read_lagging(move |c| (kind.list)(c, &query)).await?;
+    let records = position.db.read_from_standby(move |c| (kind.list)(c, &query)).await?;
     let is_first_page = position.query.after.is_none();
     let mut chunk = String::new();
     if is_first_page {
@@ -104,7 +104,7 @@ pub(super) async fn run(
     }
     if !db.truncate_log().await? {
         tracing::info!(
-            "a reader prevents that the write-ahead log is truncated, which has erased data until then"
+            "a reader keeps the write-ahead log from being truncated, which has erased data until then"
         );
     }
     tracing::info!(count, is_complete, "personal data of a user was erased");

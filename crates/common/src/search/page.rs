@@ -1,4 +1,5 @@
-//! Pages of a search: by limit and offset, or by a cursor, which costs the same on every page.
+//! Pages of a search: by limit and offset, or by a cursor, which costs the same on every page; their `Link` header, and
+//! the words of the parameter `query`.
 
 use actix_web::HttpRequest;
 use database::Json;
@@ -207,7 +208,7 @@ impl ResultPage {
     }
 }
 
-/// The words of a query. A row must contain each of them, so each costs a comparison with every row.
+/// Maximum number of words in a query. Each is compared with every row.
 const MAX_WORDS: usize = 16;
 
 /// Returns the words of the parameter `query` in lower case. Adds an error if there are too many.

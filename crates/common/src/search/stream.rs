@@ -42,7 +42,7 @@ where
     let (db, limit) = (db.clone(), page.limit);
     let read = move |page: PageRequest| {
         let (db, read) = (db.clone(), read.clone());
-        let reading = async move { db.read_lagging(move |c| read(c, &page)).await };
+        let reading = async move { db.read_from_standby(move |c| read(c, &page)).await };
         tokio::spawn(reading.with_current_context().in_current_span())
     };
     let chunk =
@@ -90,7 +90,7 @@ where
                     }
                     let batch_page = PageRequest { limit: page.limit.min(MAX_BATCH_IDS), ..page.clone() };
                     let (batch_limit, read_ids) = (batch_page.limit, read_ids.clone());
-                    let batch = db.read_lagging(move |c| read_ids(c, &batch_page)).await?;
+                    let batch = db.read_from_standby(move |c| read_ids(c, &batch_page)).await?;
                     let count = i64::try_from(batch.ids.len()).unwrap_or(i64::MAX);
                     if count == 0 {
                         return Ok(None);
@@ -101,7 +101,7 @@ where
                     continue;
                 }
                 let (order, read_documents) = (chunk.clone(), read_documents.clone());
-                let rows = db.read_lagging(move |c| read_documents(c, &chunk)).await?;
+                let rows = db.read_from_standby(move |c| read_documents(c, &chunk)).await?;
                 let mut rows: HashMap<_, _> = rows.into_iter().collect();
                 let documents: Vec<_> = order.iter().filter_map(|id| rows.remove(id)).collect();
                 if !documents.is_empty() {

@@ -5,6 +5,7 @@ pub mod backfill;
 pub mod cli;
 mod connection;
 mod cors;
+mod database_setup;
 mod document;
 mod health;
 mod running;
@@ -12,7 +13,6 @@ mod server;
 mod start;
 mod state;
 mod swagger_ui;
-mod tables;
 mod unparsed;
 
 use std::future::Future;
@@ -30,10 +30,10 @@ use crate::personal_data::RecordKind;
 use crate::telemetry::traces::Traces;
 use cli::Checks;
 
+pub use database_setup::migrations;
 pub use document::openapi;
 pub use running::Running;
 pub use start::start;
-pub use tables::migrations;
 
 /// The definition of a service. The implementing type is the state that its handlers share.
 pub trait Service: Sized + Send + Sync + 'static {

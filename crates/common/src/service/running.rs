@@ -15,8 +15,8 @@ use tokio::time::{sleep, timeout};
 
 use super::{Service, ServiceContext};
 use crate::extract::idempotency;
+use crate::middleware::drain_state::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
-use crate::middleware::response_headers::DrainState;
 use crate::settings::RuntimeSettings;
 use crate::telemetry::metrics;
 use crate::telemetry::traces::Export;
@@ -121,9 +121,9 @@ async fn prune_idempotency_keys(db: Database) {
 
 /// Time for clients whose connections were accepted last to send their requests.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
-/// The accept queue is polled this many times for a moment in which it is empty,
+/// How often the accept queue is polled, at most, for a moment in which it is empty.
 const MAX_POLLS: u32 = 1000;
-/// at this interval.
+/// Interval between two polls of the accept queue.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A second handle on the listening socket, which stops accepting connections without losing requests.

@@ -8,10 +8,10 @@ use actix_web::web::Data;
 use anyhow::{Context, ensure};
 use database::Database;
 
+use super::database_setup::{migrations, options, standby};
 use super::running::{Acceptor, Running};
 use super::server::listen;
 use super::state::State;
-use super::tables::{migrations, options, standby};
 use super::{Service, ServiceContext, running, server, swagger_ui};
 use crate::auth::Verifier;
 use crate::config::Config;

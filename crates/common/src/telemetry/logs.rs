@@ -1,4 +1,5 @@
-//! Logging as JSON or for terminals, with a level that can change while the service runs.
+//! Logging as JSON or for terminals, with a level that can change while the service runs, and the first failure of
+//! several in a row, for tasks that repeat.
 
 use std::sync::OnceLock;
 use std::{fmt, panic};

@@ -100,7 +100,7 @@ impl Inner {
             if !checkout.is_current() {
                 continue;
             }
-            if self.watchdog.is_none() || checkout.suits(plan_mode) {
+            if self.watchdog.is_none() || checkout.has_mode(plan_mode) {
                 return Ok(checkout);
             }
             others.push(checkout);

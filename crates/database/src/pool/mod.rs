@@ -14,10 +14,10 @@ use tracing::{Instrument, Span};
 
 use self::execution::EndGuard;
 use crate::call::Call;
-use crate::detaching::Detaching;
 use crate::manager::{ConnectErrorLogger, ConnectionManager, ManagedConnection};
 use crate::metrics::{DatabaseMetrics, PoolUsage, record_elapsed};
 use crate::plan_mode::PlanMode;
+use crate::run_to_end::RunToEnd;
 use crate::sqlite_files::SqliteFiles;
 use crate::transaction;
 use crate::watchdog::{Watchdog, flatten};
@@ -218,7 +218,7 @@ impl Pool {
             None => flatten(task.await),
             // The call is watched to its end even if the caller drops this future.
             Some(watchdog) => {
-                Detaching::new(watchdog.clone().watch(call, task, deadline).in_current_span()).await
+                RunToEnd::new(watchdog.clone().watch(call, task, deadline).in_current_span()).await
             }
         }
     }

@@ -5,6 +5,6 @@ mod merged_query;
 mod sort_key;
 pub mod words;
 
-pub use keyset::{Column, Position, RowSortKey, RowsAfter, SortKey, SortOrder};
+pub use keyset::{Position, RowsAfter, SortOrder};
 pub use merged_query::MergedQuery;
-pub use sort_key::{Nulls, SortType, SortValue};
+pub use sort_key::{Column, Nulls, RowSortKey, SortKey, SortType, SortValue};

@@ -1,11 +1,13 @@
 //! Sort keys: the type of their values, and where rows without a value come.
 
 use diesel::deserialize::{self, FromSql, FromSqlRow};
+use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
 use diesel::prelude::*;
-use diesel::query_builder::AstPass;
-use diesel::sql_types::{BigInt, Double, Text};
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Double, Text, Untyped};
 use serde::{Deserialize, Serialize};
 
+use crate::citus::is_distributed;
 use crate::{MultiBackend, Timestamp, TimestampSql};
 
 /// The type of a sort key's values.
@@ -122,6 +124,85 @@ impl FromSql<Double, MultiBackend> for SortValue {
     fn from_sql(value: RawValue<'_>) -> deserialize::Result<Self> {
         FromSql::<Double, MultiBackend>::from_sql(value).map(Self::from_float)
     }
+}
+
+/// A column of the table that the branches read, as a sort key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Column(pub &'static str);
+
+impl QueryFragment<MultiBackend> for Column {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql(self.0);
+        Ok(())
+    }
+}
+
+/// The name under which every branch of a [`MergedQuery`](super::MergedQuery) selects its sort key.
+pub(super) const SORT_KEY: &str = "sort_key";
+/// The name under which a [`RowSortKey`] selects the number of the row.
+pub(super) const ROW_NUMBER: &str = "row_number";
+
+/// A sort key, as a column of a branch's result.
+#[derive(Clone, Copy, Debug)]
+pub struct SortKey<E>(pub E);
+
+impl<E: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for SortKey<E> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" AS ");
+        out.push_sql(SORT_KEY);
+        Ok(())
+    }
+}
+
+impl<E> Expression for SortKey<E> {
+    /// Branches are not loaded themselves.
+    type SqlType = Untyped;
+}
+impl<E, T> AppearsOnTable<T> for SortKey<E> {}
+impl<E, T> SelectableExpression<T> for SortKey<E> {}
+impl<E> ValidGrouping<()> for SortKey<E> {
+    type IsAggregate = is_aggregate::Never;
+}
+impl<E> QueryId for SortKey<E> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+/// A [`SortKey`], and what [`load_with_documents`](super::MergedQuery::load_with_documents) needs: on SQLite the number
+/// of the row (`rowid`), which every index has and which finds the row faster than its id; with Citus the document.
+#[derive(Clone, Copy, Debug)]
+pub struct RowSortKey<E>(pub E);
+
+impl<E: QueryFragment<MultiBackend>> QueryFragment<MultiBackend> for RowSortKey<E> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        self.0.walk_ast(out.reborrow())?;
+        out.push_sql(" AS ");
+        out.push_sql(SORT_KEY);
+        match out.backend() {
+            MultiBackend::Sqlite(_) => {
+                out.push_sql(", rowid AS ");
+                out.push_sql(ROW_NUMBER);
+            }
+            MultiBackend::Postgres(_) if is_distributed() => out.push_sql(", document"),
+            MultiBackend::Postgres(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl<E> Expression for RowSortKey<E> {
+    /// Branches are not loaded themselves.
+    type SqlType = Untyped;
+}
+impl<E, T> AppearsOnTable<T> for RowSortKey<E> {}
+impl<E, T> SelectableExpression<T> for RowSortKey<E> {}
+impl<E> ValidGrouping<()> for RowSortKey<E> {
+    type IsAggregate = is_aggregate::Never;
+}
+impl<E> QueryId for RowSortKey<E> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
 }
 
 #[cfg(test)]

@@ -92,17 +92,17 @@ impl std::fmt::Display for Id {
     }
 }
 
-/// SQL type of [`Id`](Id): `uuid` on PostgreSQL, BLOB on SQLite.
+/// SQL type of [`Id`]: `uuid` on PostgreSQL, BLOB on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
 #[diesel(postgres_type(oid = 2950, array_oid = 2951), sqlite_type(name = "Binary"))]
 pub struct IdSql;
 
-/// SQL type of [`Timestamp`](Timestamp): `timestamptz` on PostgreSQL, INTEGER (Unix milliseconds) on SQLite.
+/// SQL type of [`Timestamp`]: `timestamptz` on PostgreSQL, INTEGER (Unix milliseconds) on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
 #[diesel(postgres_type(oid = 1184, array_oid = 1185), sqlite_type(name = "Long"))]
 pub struct TimestampSql;
 
-/// SQL type of [`Json`](Json): `json` on PostgreSQL, TEXT on SQLite.
+/// SQL type of [`Json`]: `json` on PostgreSQL, TEXT on SQLite.
 #[derive(Debug, Clone, Copy, Default, SqlType, QueryId)]
 #[diesel(postgres_type(oid = 114, array_oid = 199), sqlite_type(name = "Text"))]
 pub struct JsonSql;

@@ -125,7 +125,7 @@ fn sessions_keep_their_mode_and_plans() {
                 [(true, ("force_generic_plan off", n, 0)), (false, ("force_custom_plan on", 0, n))]
             {
                 let result =
-                    if is_generic { db.read_in_index_order(read).await } else { db.read(read).await };
+                    if is_generic { db.read_with_reusable_plan(read).await } else { db.read(read).await };
                 let (session, (settings, generic, custom)) = result.unwrap();
                 assert_eq!((settings.as_str(), generic, custom), expected);
                 let own = &mut sessions[usize::from(is_generic)];

@@ -23,7 +23,7 @@ pub(crate) async fn stream(
 ) -> Result<StreamingResponse, Error> {
     let probe_caller = caller.clone();
     let (search, total, by_pages) = db
-        .read_lagging(move |c| {
+        .read_from_standby(move |c| {
             let search = search_store::in_used_roles(c, &probe_caller, search.clone())?;
             let by_pages = search_store::has_cheap_pages(c, &probe_caller, &search)?;
             let total = search_store::count(c, &probe_caller, &search)?;

@@ -1,4 +1,4 @@
-//! The header `Idempotency-Key`.
+//! The header `Idempotency-Key`, the scope of a key, and the fingerprint of a request.
 
 use actix_web::HttpRequest;
 use actix_web::http::Method;

@@ -14,8 +14,8 @@ use clap::{ArgMatches, Command};
 use database::Database;
 use secrecy::ExposeSecret;
 
+use super::database_setup::{migrations, options, standby};
 use super::document::openapi;
-use super::tables::{migrations, options, standby};
 use super::{Service, start};
 use crate::auth::Verifier;
 use crate::config::{Config, DatabaseConfig};

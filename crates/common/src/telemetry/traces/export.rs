@@ -27,9 +27,9 @@ use crate::telemetry::metrics::exported_spans;
 
 /// Capacity of the queue. A span has some hundred bytes.
 const MAX_QUEUED_SPANS: usize = 4096;
-/// A batch is sent when it has this many spans,
+/// Number of spans with which a batch is sent.
 const MAX_BATCH_SPANS: usize = 512;
-/// or this long after its first span.
+/// Time after its first span when a smaller batch is sent.
 const BATCH_DELAY: Duration = Duration::from_secs(2);
 /// Timeout of one request to the collector, and at shutdown of all remaining requests together.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(3);

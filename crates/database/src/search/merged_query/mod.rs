@@ -15,14 +15,15 @@ use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{BigInt, Double, Nullable, Text};
 
 use self::statement::TypedQuery;
-use super::keyset::{Position, ROW_NUMBER, SORT_KEY, SortOrder};
+use super::keyset::{Position, SortOrder};
 use super::sort_key::{Nulls, SortType, SortValue};
+use super::sort_key::{ROW_NUMBER, SORT_KEY};
 use crate::types::{IdSql, Json, JsonSql, TimestampSql};
 use crate::{AnyConnection, Id, MultiBackend};
 
 /// The last row of a page up to which each server of Citus sends documents, instead of keys for all servers to look up.
 /// The look-up costs another statement for each part of a table.
-const MAX_SPREAD_PAGE_END: i64 = 250;
+const MAX_DISTRIBUTED_PAGE_END: i64 = 250;
 
 /// Some rows of all branches, in order. Each branch selects `id` and a [`SortKey`](super::SortKey).
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl<Q: QueryFragment<MultiBackend>, F: QueryFragment<MultiBackend>> MergedQuery
     ) -> QueryResult<Vec<(Json, Position)>> {
         if c.is_distributed() {
             // Branches have the documents. Each server sends those of its own page, unless that is too large.
-            let is_small = self.limit.saturating_add(self.offset) <= MAX_SPREAD_PAGE_END;
+            let is_small = self.limit.saturating_add(self.offset) <= MAX_DISTRIBUTED_PAGE_END;
             return self.load_columns("document, id", (!is_small).then_some(table), c);
         }
         let (key, page_key) = match c {

@@ -11,7 +11,7 @@ use diesel::sql_types::BigInt;
 use diesel::sqlite::{Sqlite, SqliteQueryBuilder};
 
 use super::MergedQuery;
-use crate::search::keyset::SORT_KEY;
+use crate::search::sort_key::SORT_KEY;
 use crate::{AnyConnection, MultiBackend};
 
 /// The statement of a [`MergedQuery`], with the SQL types `T` of its columns.

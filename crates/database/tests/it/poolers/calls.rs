@@ -39,7 +39,7 @@ async fn use_database(db: Database, caller: usize) -> Vec<(String, i32, i64)> {
         let thing = Thing::named(&format!("statement {caller} {n}"));
         db.write_statement(move |c| insert(c, &thing)).await.unwrap();
         sessions.push(db.read(read).await.unwrap());
-        let (settings, id, prepared) = db.read_in_index_order(read).await.unwrap();
+        let (settings, id, prepared) = db.read_with_reusable_plan(read).await.unwrap();
         assert_eq!(settings, "things UTC 1min 5s off off");
         sessions.push((settings.replace("off off", "off on"), id, prepared));
         let level = db.write(|c| {
@@ -103,7 +103,7 @@ fn every_call_is_one_transaction() {
             Ok(first == second && first.starts_with("things "))
         };
         assert!(db.read(in_transaction).await.unwrap());
-        assert!(db.read_in_index_order(in_transaction).await.unwrap());
+        assert!(db.read_with_reusable_plan(in_transaction).await.unwrap());
         assert!(db.write(in_transaction).await.unwrap());
         assert!(db.write_statement(in_transaction).await.unwrap());
     });

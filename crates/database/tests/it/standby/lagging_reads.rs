@@ -64,7 +64,7 @@ async fn read(db: &Database) -> (bool, i64) {
         let count = sql::<BigInt>("(SELECT count(*) FROM things)");
         Ok::<_, Error>((is_standby, diesel::select(count).get_result(c)?))
     };
-    db.read_lagging(read).await.unwrap()
+    db.read_from_standby(read).await.unwrap()
 }
 
 /// Waits until reads come from the standby or from the primary, and returns how long that took.

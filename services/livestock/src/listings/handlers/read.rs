@@ -86,7 +86,7 @@ pub(super) async fn export(
     let (page, now, format) = (search.page.clone(), search.now, search.format);
     let total = {
         let (caller, search) = (caller.clone(), search.clone());
-        service.db.read_lagging(move |c| search_store::count(c, &caller, &search)).await?
+        service.db.read_from_standby(move |c| search_store::count(c, &caller, &search)).await?
     };
     let id_batch = move |c: &mut AnyConnection, page: &_| search_store::id_batch(c, &caller, &search, page);
     let listings = stream_by_ids(&service.db, page, id_batch, list);

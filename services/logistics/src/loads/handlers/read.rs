@@ -58,7 +58,8 @@ pub(super) async fn search_loads(
     let page = search.page.clone();
     let has_one_plan = search.has_one_plan();
     let read = move |c: &mut _| search_store::search(c, &caller, &search, &search.page);
-    let rows = if has_one_plan { app.db.read_in_index_order(read).await } else { app.db.read(read).await }?;
+    let rows =
+        if has_one_plan { app.db.read_with_reusable_plan(read).await } else { app.db.read(read).await }?;
     Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
 }
 

@@ -40,7 +40,7 @@ pub(crate) async fn find_page(
     let (near, plan) = (search.near.filter(|_| !search.is_public()), Plan::of(&search));
     let read = move |c: &mut _| read_page(c, &caller, &search);
     let page = match plan {
-        Plan::Reusable => db.read_in_index_order(read).await,
+        Plan::Reusable => db.read_with_reusable_plan(read).await,
         Plan::Prepared | Plan::PerCall => db.read(read).await,
     };
     let mut page = page?;

@@ -7,15 +7,15 @@ use tokio::runtime::Handle;
 
 /// Polls a future in the task of the caller, which costs less than a task of its own. If this is dropped before the
 /// future has ended, a task runs it to its end.
-pub(crate) struct Detaching<F: Future<Output: Send> + Send + 'static>(Option<Pin<Box<F>>>);
+pub(crate) struct RunToEnd<F: Future<Output: Send> + Send + 'static>(Option<Pin<Box<F>>>);
 
-impl<F: Future<Output: Send> + Send + 'static> Detaching<F> {
+impl<F: Future<Output: Send> + Send + 'static> RunToEnd<F> {
     pub(crate) fn new(future: F) -> Self {
         Self(Some(Box::pin(future)))
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Future for Detaching<F> {
+impl<F: Future<Output: Send> + Send + 'static> Future for RunToEnd<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -26,7 +26,7 @@ impl<F: Future<Output: Send> + Send + 'static> Future for Detaching<F> {
     }
 }
 
-impl<F: Future<Output: Send> + Send + 'static> Drop for Detaching<F> {
+impl<F: Future<Output: Send> + Send + 'static> Drop for RunToEnd<F> {
     fn drop(&mut self) {
         if let (Some(future), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
             runtime.spawn(future);
@@ -51,7 +51,7 @@ mod tests {
             let gated = || {
                 let (open, gate) = oneshot::channel();
                 let (sender, receiver) = oneshot::channel();
-                let future = Detaching::new(async move {
+                let future = RunToEnd::new(async move {
                     let _ = gate.await;
                     sender.send(1)
                 });
