@@ -23,7 +23,7 @@ use super::store::{self, PRUNE_BATCH_SIZE};
 
 /// Number of attempts after which a message has failed.
 const MAX_ATTEMPTS: i32 = 10;
-/// Why an attempt failed that was not recorded before its lease ended.
+/// Reason of an attempt whose outcome was not recorded before its lease ended.
 const TIMEOUT: &str = "timeout";
 /// Longest backoff between two attempts.
 const MAX_BACKOFF: Duration = Duration::from_secs(8 * 3600);
@@ -32,7 +32,7 @@ const MAX_BACKOFF: Duration = Duration::from_secs(8 * 3600);
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest backoff while the database is unavailable. Deliveries resume within ten seconds of its return.
 const MAX_ERROR_BACKOFF: Duration = Duration::from_secs(5);
-/// Mean interval between two runs.
+/// Mean interval between two deletions of old messages.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(3600);
 /// Pause between two batches, in which others can write.
 const BATCH_PAUSE: Duration = Duration::from_millis(50);

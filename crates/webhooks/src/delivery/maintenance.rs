@@ -156,7 +156,7 @@ impl<'a> Maintenance<'a> {
                 let id = organisation.clone();
                 let held = self.db.read(move |c| held::count(c, &id)).await?;
                 self.estimates.set(organisation.clone(), held);
-                let excess = held.beyond(self.limit);
+                let excess = held.minus(self.limit);
                 if excess.is_empty() {
                     return Ok(None);
                 }
@@ -181,7 +181,7 @@ impl<'a> Maintenance<'a> {
                 let id = organisation.clone();
                 let deleted = self.db.write(move |c| held::trim(c, &id, &chosen)).await?;
                 self.estimates.subtract(&organisation, deleted);
-                let excess = excess.beyond(deleted);
+                let excess = excess.minus(deleted);
                 (!excess.is_empty()).then_some(Task::Trim { organisation, excess, failing })
             }
         })

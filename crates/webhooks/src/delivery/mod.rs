@@ -1,4 +1,4 @@
-//! The deliveries of webhooks: their channel, and the log that organisations read.
+//! The deliveries of webhooks: their channel, the log that organisations read, maintenance and erasure.
 
 mod channel;
 mod maintenance;

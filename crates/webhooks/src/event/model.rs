@@ -81,7 +81,7 @@ impl<'a> NewMessage<'a> {
     }
 }
 
-/// Returns what the column `body` of a delivery has whose body is a row of its own.
+/// Returns the placeholder in the column `body` of a delivery whose body is a row of `webhook_messages`.
 pub(crate) fn stored_elsewhere() -> Json {
     Json("null".to_owned())
 }

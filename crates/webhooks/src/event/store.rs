@@ -1,5 +1,5 @@
-//! The statements that store messages and deliveries. Which webhooks get an event is read by the same statement, so
-//! that no copy of them can be stale.
+//! The statements that store messages and deliveries. [`emit`] reads the subscribers in its statement, [`emit_many`] in
+//! its transaction, so that no copy of them can be stale.
 
 use std::collections::{BTreeSet, HashMap};
 

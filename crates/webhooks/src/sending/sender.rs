@@ -226,7 +226,7 @@ fn retry_after(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     Some(pause.min(MAX_RETRY_AFTER))
 }
 
-/// Returns about the number of bytes of a head.
+/// Returns the approximate size of a head in bytes.
 fn size(headers: &HeaderMap) -> usize {
     headers.iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum()
 }

@@ -33,7 +33,7 @@ pub(crate) async fn stream(
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
     let response = if by_pages {
         let search = LoadSearch { count: false, ..search };
-        let read = move |c: &mut _, page: &PageRequest| search_store::search(c, &caller, &search, page);
+        let read = move |c: &mut _, page: &PageRequest| search_store::read_page(c, &caller, &search, page);
         StreamingResponse::new(format, layout(), file_name, stream_pages(db, page, read)).await?
     } else {
         let block = move |c: &mut _, page: &PageRequest| search_store::id_batch(c, &caller, &search, page);

@@ -72,7 +72,7 @@ pub(crate) struct CarrierForm {
     fields: SharedFields,
 }
 
-/// The fields that both bodies have.
+/// The fields that both bodies and the rows of batches have.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct SharedFields {

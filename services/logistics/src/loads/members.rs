@@ -45,7 +45,7 @@ pub(crate) enum Editor {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Column {
     pub(crate) kind: Kind,
-    /// Batches read it. They accept and ignore the others, except that `id` names a load that exists.
+    /// True if batches store the column. They ignore other known columns; `id` identifies an existing load.
     pub(crate) is_stored: bool,
     /// Its cell in the sample row of the template.
     pub(crate) sample: Sample,
@@ -334,7 +334,7 @@ mod tests {
     use utoipa::openapi::{RefOr, Schema};
 
     use super::*;
-    use crate::loads::form::{BatchRow, LoadPatch};
+    use crate::loads::form::{BatchRow, LoadPatch, SharedFields};
     use crate::loads::model::{Commodity, Status};
     use crate::loads::party::CreatedBy;
 
@@ -443,6 +443,12 @@ mod tests {
             columns,
             "the members of BatchRow, and the columns that batches store"
         );
+        // What a row has in other columns than a body has members, or by name.
+        let of_rows = "carrierId carrierName commodityName organiserId organiserName weightNet weightUnit";
+        let (form, row) = (properties::<SharedFields>(), properties::<BatchRow>());
+        let only = |a: &BTreeSet<String>, b: &BTreeSet<String>| a.difference(b).cloned().collect::<Vec<_>>();
+        assert_eq!(only(&form, &row), [""; 0], "members of SharedFields that BatchRow lacks");
+        assert_eq!(only(&row, &form).join(" "), of_rows, "members of BatchRow that SharedFields lacks");
         for member in MEMBERS.iter().filter(|member| member.editor != Editor::Nobody) {
             assert!(
                 member.history.is_some() && member.column.is_some(),

@@ -27,8 +27,8 @@ impl Held {
         Self { rows: self.rows.saturating_add(other.rows), bytes: self.bytes.saturating_add(other.bytes) }
     }
 
-    /// Returns what is beyond a limit, or left after a part is gone.
-    pub(crate) fn beyond(self, other: Self) -> Self {
+    /// Subtracts a limit or a part. Neither number gets negative.
+    pub(crate) fn minus(self, other: Self) -> Self {
         Self { rows: (self.rows - other.rows).max(0), bytes: (self.bytes - other.bytes).max(0) }
     }
 
@@ -52,7 +52,7 @@ impl HeldEstimates {
             let estimate = self.by_organisation.get_mut(&organisation);
             if let Some(held) = estimate {
                 *held = held.plus(new);
-                if held.beyond(limit).is_empty() {
+                if held.minus(limit).is_empty() {
                     continue;
                 }
             }
@@ -69,7 +69,7 @@ impl HeldEstimates {
     /// Subtracts deliveries that were deleted.
     pub(crate) fn subtract(&mut self, organisation: &str, deleted: Held) {
         if let Some(held) = self.by_organisation.get_mut(organisation) {
-            *held = held.beyond(deleted);
+            *held = held.minus(deleted);
         }
     }
 }
@@ -209,7 +209,7 @@ pub(crate) fn choose(
         pending.add(oldest.select((d::id, d::webhook_id, d::bytes)).load(c)?);
     }
     let pending = pending.take(*left);
-    *left = left.beyond(size(&pending));
+    *left = left.minus(size(&pending));
     if pending.is_empty() {
         *left = Held::default();
     }
@@ -237,7 +237,7 @@ impl Oldest {
         Self { limit: (BATCH_SIZE / lists).max(50), all: Vec::new(), last: None }
     }
 
-    /// Adds a list. Pending ones are only about in the order of their ids: those that are retried are due later.
+    /// Adds a list. Pending deliveries are only roughly in the order of their ids, because retried ones are due later.
     fn add(&mut self, deliveries: Vec<HeldDelivery>) {
         if i64::try_from(deliveries.len()).is_ok_and(|count| count >= self.limit) {
             let newest = deliveries.iter().map(|(id, ..)| *id).max();
@@ -258,7 +258,7 @@ impl Oldest {
                 return false;
             }
             let bytes = if last == Some(*id) { 0 } else { *bytes };
-            left = left.beyond(Held { rows: 1, bytes });
+            left = left.minus(Held { rows: 1, bytes });
             last = Some(*id);
             true
         };

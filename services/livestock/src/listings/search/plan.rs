@@ -11,7 +11,7 @@ use super::{CommodityType, ListingSearch, ListingSortKey, StatusFilter};
 use crate::categories::WORKING_DOG;
 use crate::listings::geo::{Cell, km_of};
 
-/// The most rows up to the end of a page that is looked for in cells.
+/// Largest `offset` plus rows for which a page is first looked for in cells.
 const MAX_PAGE_END: i64 = 200;
 
 /// How the statements of a page are prepared and planned.

@@ -1,4 +1,5 @@
-//! Events of listings, the searches that they are matched with, and the matches.
+//! Events of listings, the searches that they are matched with, the terms by which searches are looked up, the matches,
+//! and the lease.
 
 use std::collections::HashSet;
 
@@ -98,7 +99,7 @@ pub(crate) struct ListingMatches {
 /// The outcome of storing matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Recorded {
-    /// They are stored, or the first of them: the number of those that are new, and whether that are all.
+    /// All or the first of them are stored. `matches` counts the new ones; `is_complete` is false if more remain.
     Stored { matches: usize, is_complete: bool },
     /// Nothing is stored: these searches have changed since they were matched.
     Changed(Vec<Id>),

@@ -1,4 +1,4 @@
-//! Rows that name an organisation that has blocked the one in whose name they are sent (docs/api/loads.md, "Block
+//! Rows that are refused because an organisation that they name has blocked their sender (docs/api/loads.md, "Block
 //! list").
 
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! The schema and the rules of a row, and what is known of a valid row besides its load.
+//! The rules of a row, and what is known of a valid row besides its load.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -29,8 +29,8 @@ pub(crate) struct SimilarRow {
     row: Option<usize>,
 }
 
-/// Returns the rows whose reference no load of the organisation has that is not cancelled, while such a load or an
-/// earlier row has a similar one.
+/// Returns the rows whose reference no active load of the organisation has, but which resembles that of an active load
+/// or of an earlier row.
 pub(crate) fn find_similar(
     c: &mut AnyConnection,
     caller: &Caller,

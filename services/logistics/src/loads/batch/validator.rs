@@ -1,4 +1,5 @@
-//! Validates all rows of a batch in one pass: collects errors, and stages valid loads.
+//! Validates all rows of a batch in one pass: collects errors, stages valid loads, and warns of rows that a sheet
+//! hides.
 
 use std::collections::HashMap;
 use std::sync::Arc;

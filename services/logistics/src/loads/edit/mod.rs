@@ -1,4 +1,4 @@
-//! Editing and cancelling loads (docs/api/loads.md, "Edit" and "Cancel").
+//! Editing loads (docs/api/loads.md, "Edit").
 
 mod model;
 

@@ -1,4 +1,4 @@
-//! The operations on loads: one module each.
+//! The operations on loads.
 
 mod batch;
 mod correct;

@@ -17,7 +17,7 @@ use utoipa::IntoParams;
 
 use crate::loads::history::{self, LoadEvent};
 use crate::loads::model::Load;
-use crate::loads::search::{LoadSearch, LoadSearchParams, TimeRange, store as search_store};
+use crate::loads::search::{LoadSearch, LoadSearchParams, TimeRange, find_page};
 use crate::loads::{export, store};
 use crate::notifications::{self, Notification};
 use crate::{Logistics, examples};
@@ -56,10 +56,7 @@ pub(super) async fn search_loads(
         return export::stream(&app.db, caller, search, "loads").await.map(Either::Right);
     }
     let page = search.page.clone();
-    let has_one_plan = search.has_one_plan();
-    let read = move |c: &mut _| search_store::search(c, &caller, &search, &search.page);
-    let rows =
-        if has_one_plan { app.db.read_with_reusable_plan(read).await } else { app.db.read(read).await }?;
+    let rows = find_page(&app.db, caller, search).await?;
     Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
 }
 

@@ -13,6 +13,7 @@ use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
 use super::store::Role;
 
 pub(crate) use parameters::LoadSearchParams;
+pub(crate) use store::find_page;
 
 /// A search for loads: filters that a load must all pass, an order, and a page. `None` and empty lists are no filters.
 #[derive(Clone, Debug)]
@@ -95,7 +96,7 @@ impl LoadSearch {
 
     /// Returns true if the statement of a page needs no plan for its values: `loads_pair` or `loads_pair_delivery` has
     /// the loads of an organiser and a carrier in the order of the search.
-    pub(crate) fn has_one_plan(&self) -> bool {
+    fn has_reusable_plan(&self) -> bool {
         self.organiser_id.is_some()
             && self.carrier_id.is_some()
             && self.status.is_none()

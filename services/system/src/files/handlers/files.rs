@@ -1,4 +1,5 @@
-//! `GET /v1/files`, `GET /v1/files/{id}/info`, `GET /v1/files/usage` and `DELETE /v1/files/{id}`
+//! The operations on files besides downloads and links: upload, search, metadata, usage, resolving of references and
+//! archiving.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -63,8 +63,8 @@ pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) ->
     Ok(NextEvents::Events(events, next))
 }
 
-/// Stores the cursor of a database that was moved to another server. Searches match from then on, since their positions
-/// are those of the other server too.
+/// Stores the cursor of a database that was moved to another server. Resets `matches_from` of all searches: positions
+/// of the old server mean nothing on the new one.
 pub(in crate::saved_searches::matching) fn restart(
     c: &mut AnyConnection,
     cursor: EventCursor,

@@ -1,4 +1,4 @@
-//! Stores matches.
+//! Stores and forgets matches, and the lease of the replica that matches.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -283,7 +283,7 @@ pub(in crate::saved_searches::matching) fn release_lease(
 }
 
 /// Returns true if a replica was the last one to get the lease. No other one gets it until this transaction has ended.
-pub(super) fn has_lease(c: &mut AnyConnection, replica: Id) -> Result<bool, Error> {
+fn has_lease(c: &mut AnyConnection, replica: Id) -> Result<bool, Error> {
     let holder = r::saved_search_cursor.find(1).select(r::replica);
     let holder: Option<Id> = match c {
         AnyConnection::Sqlite(c) => holder.first(c)?,

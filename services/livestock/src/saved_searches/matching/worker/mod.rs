@@ -27,8 +27,8 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const LEASE_RENEWAL: Duration = Duration::from_secs(5);
 /// Interval in which old changes of searches are deleted.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
-/// The matches that one transaction stores, and then the rest of those of the same listing. Other writes of SQLite wait
-/// for them, about 10 ms. More matches in a transaction cost less each: they change the same pages.
+/// Matches after which a transaction takes no further listing; those of a listing are not split. Other writes of
+/// SQLite wait for them, about 10 ms. More matches in a transaction cost less each: they change the same pages.
 const MAX_RECORDED: usize = 2_000;
 
 /// Matches listings with saved searches while this replica has the lease.
@@ -106,7 +106,7 @@ impl Matcher {
             NextEvents::Moved(cursor) => {
                 tracing::warn!("the database was moved to another server: listings are matched from now on");
                 self.db.write(move |c| store::restart(c, cursor)).await?;
-                self.release();
+                self.forget_searches();
                 return Ok(Round::More);
             }
         };
@@ -114,7 +114,7 @@ impl Matcher {
         // an hour later.
         if !held.searches.refresh().await? {
             tracing::warn!("the database was moved to another server: all saved searches are read again");
-            self.release();
+            self.forget_searches();
             return Ok(Round::More);
         }
         let position = held.searches.position;
@@ -141,7 +141,7 @@ impl Matcher {
     /// Requests the lease if it is due, and loads the searches with a new lease.
     async fn hold_lease(&mut self) -> Result<bool, Error> {
         if self.held.as_ref().is_some_and(|held| !held.searches.is_usable()) {
-            self.release();
+            self.forget_searches();
         }
         let is_due = |held: &Held| !self.db.is_sqlite() && held.requested_at.elapsed() > LEASE_RENEWAL;
         if self.held.as_ref().is_some_and(|held| !is_due(held)) {
@@ -151,12 +151,12 @@ impl Matcher {
         let lease = self.db.write(move |c| store::request_lease(c, replica, LEASE_DURATION)).await?;
         match (lease, &mut self.held) {
             (Lease::HeldByAnother, _) => {
-                self.release();
+                self.forget_searches();
                 return Ok(false);
             }
             (Lease::Kept, Some(held)) => held.requested_at = requested_at,
             (Lease::Kept | Lease::Acquired, _) => {
-                self.release();
+                self.forget_searches();
                 let searches = LoadedSearches::load(&self.db, &self.rules).await?;
                 self.held = Some(Held { searches, requested_at });
             }
@@ -164,7 +164,7 @@ impl Matcher {
         Ok(true)
     }
 
-    fn release(&mut self) {
+    fn forget_searches(&mut self) {
         self.held = None;
         metrics::loaded().set(0.0);
     }
@@ -212,7 +212,7 @@ impl Matcher {
                     return Ok(Round::Changed);
                 }
                 Recorded::LeaseLost => {
-                    self.release();
+                    self.forget_searches();
                     return Ok(Round::HeldByAnother);
                 }
             }

@@ -4,7 +4,7 @@ mod plan;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, RowSortKey, SortKey};
-use database::{AnyConnection, Id};
+use database::{AnyConnection, Database, Id};
 use diesel::prelude::*;
 
 use super::{DriverFilter, LoadSearch};
@@ -12,8 +12,22 @@ use crate::loads::store::{LoadQuery, Role, visible};
 use crate::schema::loads::dsl as l;
 use plan::{SearchPlan, at_dates, matches, roles};
 
+/// Reads one page of a search.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn find_page(
+    db: &Database,
+    caller: Caller,
+    search: LoadSearch,
+) -> Result<ResultPage, Error> {
+    let has_reusable_plan = search.has_reusable_plan();
+    let read = move |c: &mut _| read_page(c, &caller, &search, &search.page);
+    if has_reusable_plan { db.read_with_reusable_plan(read).await } else { db.read(read).await }
+}
+
 /// Reads one page of a search: one query, and a second one for the count if it was requested.
-pub(crate) fn search(
+pub(crate) fn read_page(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &LoadSearch,
