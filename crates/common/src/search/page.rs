@@ -2,8 +2,8 @@
 //! the words of the parameter `query`.
 
 use actix_web::HttpRequest;
-use database::Json;
-use database::search::Position;
+use database::search::{Position, SortValue};
+use database::{Id, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
@@ -196,6 +196,24 @@ impl ResultPage {
         Self { documents: rows.into_iter().map(|(document, _)| document.0).collect(), next, total: None }
     }
 
+    /// Makes a page of entries that were [fetched](PageRequest::fetch) in the order [`Sorting::newest_first`], each
+    /// with its id. `total` is the number of all, if it was requested.
+    ///
+    /// # Errors
+    /// The first error among the entries, and if an entry cannot be serialized.
+    pub fn newest_first<T: Serialize>(
+        entries: impl IntoIterator<Item = Result<(Id, T), Error>>,
+        page: &PageRequest,
+        total: Option<i64>,
+    ) -> Result<Self, Error> {
+        let row = |entry: Result<(Id, T), Error>| {
+            let (id, entry) = entry?;
+            Ok((Json::of(&entry)?, (Some(SortValue::Integer(0)), id)))
+        };
+        let rows = entries.into_iter().map(row).collect::<Result<_, Error>>()?;
+        Ok(Self { total, ..Self::new(rows, page, &Sorting::newest_first()) })
+    }
+
     /// Makes the response, with its headers `Link` and `X-Total-Count`.
     pub fn response(&self, request: &HttpRequest, public_url: &str, page: &PageRequest) -> JsonResponse {
         let next = self.next.as_ref().map(|cursor| ("cursor", cursor.encode()));
@@ -284,8 +302,7 @@ fn query_without_start(request: &HttpRequest) -> String {
 #[cfg(test)]
 mod tests {
     use actix_web::test::TestRequest;
-    use database::Id;
-    use database::search::{Nulls, SortType, SortValue};
+    use database::search::{Nulls, SortType};
 
     use super::*;
     use crate::search::sort::SortDefinition;

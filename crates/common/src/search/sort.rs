@@ -25,6 +25,10 @@ pub struct SortDefinition<K> {
     pub nulls: Nulls,
 }
 
+/// The sort of lists that have no other one: by the id alone, which has the time.
+static BY_ID: SortDefinition<()> =
+    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
+
 /// The sort of a search, and its direction.
 #[derive(Debug)]
 pub struct Sorting<K: 'static> {
@@ -39,6 +43,13 @@ pub struct Sorting<K: 'static> {
 impl<K> Clone for Sorting<K> {
     fn clone(&self) -> Self {
         Self { by: self.by, desc: self.desc, name: self.name.clone() }
+    }
+}
+
+impl Sorting<()> {
+    /// Returns the order of lists that have no other one: newest first, by the id alone, which has the time.
+    pub fn newest_first() -> Self {
+        Self::new(&BY_ID, true)
     }
 }
 

@@ -6,7 +6,7 @@ use common::validation::ValidationErrors;
 use common::wire::ActionResult;
 use common::{
     Authorized, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams, MemberOrAdmin,
-    PageRequest, PathId, Query, text_choice,
+    PageRequest, PathId, Query, Sorting, text_choice,
 };
 use database::{AnyConnection, Id};
 use outbox::{Channel, Status};
@@ -16,7 +16,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::schema::Object;
 
 use crate::delivery::{Receivers, WebhookDelivery, store};
-use crate::webhook::{self, order};
+use crate::webhook;
 use crate::{Webhooks, examples};
 
 /// Query parameters of the deliveries of a webhook.
@@ -39,7 +39,7 @@ fn status() -> Object {
 
 impl DeliveryParams {
     fn parse(&self, errors: &mut ValidationErrors) -> (Option<String>, PageRequest, bool) {
-        (self.status.clone(), self.page.parse(&order(), errors), self.page.count)
+        (self.status.clone(), self.page.parse(&Sorting::newest_first(), errors), self.page.count)
     }
 }
 

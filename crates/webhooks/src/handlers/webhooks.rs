@@ -6,13 +6,13 @@ use common::validation::ValidationErrors;
 use common::wire::ActionResult;
 use common::{
     Authorized, Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
-    Member, MemberOrAdmin, MergePatch, PathId, Policy, Precondition, Query, Revised,
+    Member, MemberOrAdmin, MergePatch, PathId, Policy, Precondition, Query, Revised, Sorting,
 };
 use database::{AnyConnection, Id};
 
 use crate::sending::generate_secret;
 use crate::webhook::{
-    NewWebhook, Webhook, WebhookForm, WebhookPatch, order, parse_events, parsed_url, store, validate_form,
+    NewWebhook, Webhook, WebhookForm, WebhookPatch, parse_events, parsed_url, store, validate_form,
     validate_patch,
 };
 use crate::{Webhooks, delivery, examples};
@@ -59,8 +59,8 @@ pub(super) async fn list(
     request: HttpRequest,
     webhooks: Data<Webhooks>,
 ) -> Result<JsonResponse, Error> {
-    let (page, count) =
-        query.check(|parameters, errors| (parameters.parse(&order(), errors), parameters.count))?;
+    let (page, count) = query
+        .check(|parameters, errors| (parameters.parse(&Sorting::newest_first(), errors), parameters.count))?;
     let read_page = page.clone();
     let found = webhooks.db.read(move |c| store::list(c, &caller, &read_page, count)).await?;
     Ok(found.response(&request, &webhooks.public_url, &page))

@@ -1,7 +1,6 @@
 //! A webhook, and what a delivery needs of it.
 
-use common::{Caller, Error, JsonResponse, SortDefinition, Sorting};
-use database::search::{Nulls, SortType};
+use common::{Caller, Error, JsonResponse};
 use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
 use secrecy::{ExposeSecret, SecretString};
@@ -154,13 +153,4 @@ pub(crate) struct Receiver {
     pub(crate) url: String,
     /// The present secret and, for a day after a rotation, the previous one.
     pub(crate) secrets: Vec<SecretString>,
-}
-
-/// The order of lists, newest first: by id alone, which has the time.
-static ORDER: SortDefinition<()> =
-    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
-
-/// Returns the order of lists.
-pub(crate) fn order() -> Sorting<()> {
-    Sorting::new(&ORDER, true)
 }

@@ -45,6 +45,24 @@ pub(crate) trait CategoryForm: Sized {
     }
 }
 
+/// Implements [`CategoryForm`] for a form with its category and the type of its properties.
+macro_rules! category_form {
+    ($form:ident, $category:ident, $properties:ty) => {
+        impl CategoryForm for $form {
+            const CATEGORY: i32 = $category;
+            type Properties = $properties;
+
+            fn parts(&self) -> (&ListingForm, &$properties) {
+                (&self.listing, &self.properties)
+            }
+
+            fn into_parts(self) -> (ListingForm, $properties) {
+                (self.listing, self.properties)
+            }
+        }
+    };
+}
+
 /// A new listing of sheep.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[schema(example = json!({
@@ -71,18 +89,7 @@ pub(crate) struct SheepForm {
     properties: SheepProperties,
 }
 
-impl CategoryForm for SheepForm {
-    const CATEGORY: i32 = SHEEP;
-    type Properties = SheepProperties;
-
-    fn parts(&self) -> (&ListingForm, &SheepProperties) {
-        (&self.listing, &self.properties)
-    }
-
-    fn into_parts(self) -> (ListingForm, SheepProperties) {
-        (self.listing, self.properties)
-    }
-}
+category_form!(SheepForm, SHEEP, SheepProperties);
 
 /// A new listing of cattle.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -115,18 +122,7 @@ pub(crate) struct CattleForm {
     properties: CattleProperties,
 }
 
-impl CategoryForm for CattleForm {
-    const CATEGORY: i32 = CATTLE;
-    type Properties = CattleProperties;
-
-    fn parts(&self) -> (&ListingForm, &CattleProperties) {
-        (&self.listing, &self.properties)
-    }
-
-    fn into_parts(self) -> (ListingForm, CattleProperties) {
-        (self.listing, self.properties)
-    }
-}
+category_form!(CattleForm, CATTLE, CattleProperties);
 
 /// A new listing of a working dog.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -155,18 +151,7 @@ pub(crate) struct WorkingDogForm {
     properties: WorkingDogProperties,
 }
 
-impl CategoryForm for WorkingDogForm {
-    const CATEGORY: i32 = WORKING_DOG;
-    type Properties = WorkingDogProperties;
-
-    fn parts(&self) -> (&ListingForm, &WorkingDogProperties) {
-        (&self.listing, &self.properties)
-    }
-
-    fn into_parts(self) -> (ListingForm, WorkingDogProperties) {
-        (self.listing, self.properties)
-    }
-}
+category_form!(WorkingDogForm, WORKING_DOG, WorkingDogProperties);
 
 /// A new listing of feed.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -184,20 +169,11 @@ impl CategoryForm for WorkingDogForm {
 pub(crate) struct FeedForm {
     #[serde(flatten)]
     listing: ListingForm,
+    #[serde(skip)]
+    properties: (),
 }
 
-impl CategoryForm for FeedForm {
-    const CATEGORY: i32 = FEED;
-    type Properties = ();
-
-    fn parts(&self) -> (&ListingForm, &()) {
-        (&self.listing, &())
-    }
-
-    fn into_parts(self) -> (ListingForm, ()) {
-        (self.listing, ())
-    }
-}
+category_form!(FeedForm, FEED, ());
 
 /// A new listing of bedding.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -215,17 +191,8 @@ impl CategoryForm for FeedForm {
 pub(crate) struct BeddingForm {
     #[serde(flatten)]
     listing: ListingForm,
+    #[serde(skip)]
+    properties: (),
 }
 
-impl CategoryForm for BeddingForm {
-    const CATEGORY: i32 = BEDDING;
-    type Properties = ();
-
-    fn parts(&self) -> (&ListingForm, &()) {
-        (&self.listing, &())
-    }
-
-    fn into_parts(self) -> (ListingForm, ()) {
-        (self.listing, ())
-    }
-}
+category_form!(BeddingForm, BEDDING, ());

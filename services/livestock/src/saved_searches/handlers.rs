@@ -6,7 +6,7 @@ use common::validation::ValidationErrors;
 use common::wire::ActionResult;
 use common::{
     Body, Caller, Error, ErrorResponses, Idempotency, IsHead, JsonResponse, ListParams, MergePatch, PathId,
-    Precondition, Query, Revised,
+    Precondition, Query, Revised, Sorting,
 };
 use database::{AnyConnection, Id};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::listings::{Listing, find_page, prepare_words, sort_by};
 use crate::saved_searches::form::{SavedSearchForm, SavedSearchPatch, validate_form, validate_patch};
-use crate::saved_searches::model::{NewSavedSearch, SavedSearch, order};
+use crate::saved_searches::model::{NewSavedSearch, SavedSearch};
 use crate::saved_searches::parameters::ParameterRules;
 use crate::saved_searches::store;
 use crate::{Livestock, examples};
@@ -79,8 +79,8 @@ async fn list_saved_searches(
     request: HttpRequest,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
-    let (page, count) =
-        query.check(|parameters, errors| (parameters.parse(&order(), errors), parameters.count))?;
+    let (page, count) = query
+        .check(|parameters, errors| (parameters.parse(&Sorting::newest_first(), errors), parameters.count))?;
     let read_page = page.clone();
     let found = service.db.read(move |c| store::list(c, &caller, &read_page, count)).await?;
     Ok(found.response(&request, &service.public_url, &page))

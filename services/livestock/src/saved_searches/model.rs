@@ -1,8 +1,7 @@
 //! A saved search.
 
 use common::wire::Warning;
-use common::{Caller, Error, SortDefinition, Sorting};
-use database::search::{Nulls, SortType};
+use common::{Caller, Error};
 use database::{Id, Json, Timestamp};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
@@ -127,13 +126,4 @@ pub(crate) struct StoredParameters {
     pub(crate) matched: i64,
     /// True if some of them were not read.
     pub(crate) has_new: bool,
-}
-
-/// The order of lists, newest first: by id alone, which has the time.
-static ORDER: SortDefinition<()> =
-    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
-
-/// Returns the order of lists.
-pub(crate) fn order() -> Sorting<()> {
-    Sorting::new(&ORDER, true)
 }

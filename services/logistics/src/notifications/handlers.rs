@@ -6,7 +6,7 @@ use common::validation::ValidationErrors;
 use common::wire::{ActionResult, QueryText};
 use common::{
     Admin, Authorized, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
-    PageRequest, PathId, Query, text_choice,
+    PageRequest, PathId, Query, Sorting, text_choice,
 };
 use database::{AnyConnection, Id};
 use outbox::Status;
@@ -17,7 +17,7 @@ use utoipa::openapi::schema::Object;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::notifications::Notification;
-use crate::notifications::model::{Event, order, redelivery_message};
+use crate::notifications::model::{Event, redelivery_message};
 use crate::notifications::store::{self, NotificationSearch};
 use crate::{Logistics, examples};
 
@@ -63,7 +63,7 @@ impl NotificationParams {
             event: self.event.clone(),
             status: self.status.clone(),
         };
-        (search, self.page.parse(&order(), errors), self.page.count)
+        (search, self.page.parse(&Sorting::newest_first(), errors), self.page.count)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Notifications, and the messages that are delivered.
 
-use common::{SortDefinition, Sorting};
-use database::search::{Nulls, SortType};
 use database::{Id, Timestamp};
 use diesel::{Queryable, Selectable};
 use outbox::Status;
@@ -120,13 +118,4 @@ pub(crate) struct NewNotification<'a, L> {
 /// Returns the message of a redelivery, given the status before it.
 pub(crate) fn redelivery_message(previous_status: &str) -> String {
     format!("The notification was {previous_status} and is delivered again.")
-}
-
-/// The order of lists, newest first: by id alone, which has the time.
-static ORDER: SortDefinition<()> =
-    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
-
-/// Returns the order of lists.
-pub(crate) fn order() -> Sorting<()> {
-    Sorting::new(&ORDER, true)
 }

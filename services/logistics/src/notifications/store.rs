@@ -1,7 +1,6 @@
 //! Queries on notifications, except those of their delivery ([`outbox`]).
 
 use common::{Caller, Error, PageRequest, ResultPage};
-use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
@@ -10,7 +9,7 @@ use outbox::{Channel as _, Status};
 use serde::Serialize;
 
 use super::channel::Channel;
-use super::model::{Event, Message, MessageData, NewNotification, Notification, order};
+use super::model::{Event, Message, MessageData, NewNotification, Notification};
 use crate::schema::load_events::dsl as e;
 use crate::schema::loads::dsl as l;
 use crate::schema::notifications::{self, dsl as n};
@@ -180,13 +179,8 @@ pub(crate) fn search(
     }
     let query = query.order(n::id.desc()).offset(page.offset).limit(page.fetch());
     let rows: Vec<Notification> = query.select(Notification::as_select()).load(c)?;
-    let row = |row: &Notification| Ok((Json::of(row)?, (Some(SortValue::Integer(0)), row.id)));
-    let rows = rows.iter().map(row).collect::<Result<_, Error>>()?;
-    let mut found = ResultPage::new(rows, page, &order());
-    if count {
-        found.total = Some(matches(caller, search).count().get_result(c)?);
-    }
-    Ok(found)
+    let total = count.then(|| matches(caller, search).count().get_result(c)).transpose()?;
+    ResultPage::newest_first(rows.iter().map(|row| Ok((row.id, row))), page, total)
 }
 
 /// Deletes the notifications of a load to a driver or a carrier that are still pending.

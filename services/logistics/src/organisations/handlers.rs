@@ -4,13 +4,13 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, delete, get, put};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
-use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, ListParams, Member, Query};
+use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, ListParams, Member, Query, Sorting};
 use database::AnyConnection;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::organisations::model::{BlockedOrganisation, order, parse_id};
+use crate::organisations::model::{BlockedOrganisation, parse_id};
 use crate::organisations::store;
 use crate::{Logistics, examples};
 
@@ -54,7 +54,8 @@ async fn list(
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
-    let (page, count) = query.check(|p, errors| (p.page.parse(&order(), errors), p.page.count))?;
+    let (page, count) =
+        query.check(|p, errors| (p.page.parse(&Sorting::newest_first(), errors), p.page.count))?;
     let (own, read_page) = (caller.organisation_id_or_empty().to_owned(), page.clone());
     let found = app.db.read(move |c| store::list(c, &own, &read_page, count)).await?;
     Ok(found.response(&request, &app.public_url, &page))

@@ -2,8 +2,7 @@
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{ID_MESSAGE, TextForm, is_plain_id};
-use common::{Error, SortDefinition, Sorting, check_path_text};
-use database::search::{Nulls, SortType};
+use common::{Error, check_path_text};
 use database::{Id, Timestamp};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -64,13 +63,4 @@ pub(super) fn parse_id(text: String) -> Result<String, Error> {
     }
     errors.check()?;
     Ok(id)
-}
-
-/// The order of lists, newest first: by the id of the block alone, which has the time.
-static ORDER: SortDefinition<()> =
-    SortDefinition { name: "createdAt", key: (), sort_type: SortType::Number, nulls: Nulls::Never };
-
-/// Returns the order of lists.
-pub(super) fn order() -> Sorting<()> {
-    Sorting::new(&ORDER, true)
 }

@@ -3,14 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use common::{Error, PageRequest, Reason, ResultPage};
-use database::search::SortValue;
-use database::{AnyConnection, Id, Json, Timestamp};
+use database::{AnyConnection, Id, Timestamp};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
 use serde_json::json;
 
-use super::model::{BlockedOrganisation, NamedBy, order};
+use super::model::{BlockedOrganisation, NamedBy};
 use crate::schema::organisation_blocks::{self, dsl as b};
 
 /// The most organisations that one can block.
@@ -74,13 +73,8 @@ pub(super) fn list(
     }
     let rows: Vec<BlockedOrganisation> =
         query.order(b::id.desc()).offset(page.offset).limit(page.fetch()).load(c)?;
-    let row = |row: &BlockedOrganisation| Ok((Json::of(row)?, (Some(SortValue::Integer(0)), row.position)));
-    let rows = rows.iter().map(row).collect::<Result<_, Error>>()?;
-    let mut found = ResultPage::new(rows, page, &order());
-    if count {
-        found.total = Some(own().count().get_result(c)?);
-    }
-    Ok(found)
+    let total = count.then(|| own().count().get_result(c)).transpose()?;
+    ResultPage::newest_first(rows.iter().map(|row| Ok((row.position, row))), page, total)
 }
 
 /// Checks that an organisation has not blocked the one that names it as organiser or carrier of a load.

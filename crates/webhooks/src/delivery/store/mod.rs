@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::TimeDelta;
 use common::{Error, PageRequest, Reason, ResultPage};
-use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
 use outbox::{Status, unclaimed};
@@ -16,7 +15,6 @@ use crate::event::{TEST_EVENT, message, stored_elsewhere};
 use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::dsl as u;
 use crate::schema::webhook_messages::dsl as m;
-use crate::webhook::order;
 
 /// Time after which the body of a delivered event is deleted.
 const DELIVERED_RETENTION: TimeDelta = TimeDelta::days(7);
@@ -68,13 +66,8 @@ pub(crate) fn list(
     }
     let query = query.order(d::id.desc()).offset(page.offset).limit(page.fetch());
     let rows: Vec<WebhookDelivery> = query.select(WebhookDelivery::as_select()).load(c)?;
-    let row = |row: &WebhookDelivery| Ok((Json::of(row)?, (Some(SortValue::Integer(0)), row.id)));
-    let rows = rows.iter().map(row).collect::<Result<_, Error>>()?;
-    let mut found = ResultPage::new(rows, page, &order());
-    if count {
-        found.total = Some(matches().count().get_result(c)?);
-    }
-    Ok(found)
+    let total = count.then(|| matches().count().get_result(c)).transpose()?;
+    ResultPage::newest_first(rows.iter().map(|row| Ok((row.id, row))), page, total)
 }
 
 /// Returns the status of a delivery that can be delivered again.

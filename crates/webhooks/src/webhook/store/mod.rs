@@ -6,13 +6,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
-use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::model::{NewWebhook, Webhook, WebhookRow, WebhookStatus, order};
+use super::model::{NewWebhook, Webhook, WebhookRow, WebhookStatus};
 use crate::schema::webhooks::{self, dsl as w};
 pub(crate) use delivering::{
     count_disabled, disable, list_unfinished, note_failure, note_success, receiver, remove_deleted,
@@ -135,17 +134,12 @@ pub(crate) fn list(
     }
     let query = query.order(w::id.desc()).offset(page.offset).limit(page.fetch());
     let rows: Vec<WebhookRow> = query.select(WebhookRow::as_select()).load(c)?;
-    let row = |row: WebhookRow| {
+    let entry = |row: WebhookRow| {
         let id = Id::parse(&row.id).ok_or_else(|| anyhow::anyhow!("the id of a webhook is no UUID"));
-        let position = (Some(SortValue::Integer(0)), id.map_err(Error::Internal)?);
-        Ok((Json::of(&row.webhook()?)?, position))
+        Ok((id.map_err(Error::Internal)?, row.webhook()?))
     };
-    let rows = rows.into_iter().map(row).collect::<Result<_, Error>>()?;
-    let mut found = ResultPage::new(rows, page, &order());
-    if count {
-        found.total = Some(visible().count().get_result(c)?);
-    }
-    Ok(found)
+    let total = count.then(|| visible().count().get_result(c)).transpose()?;
+    ResultPage::newest_first(rows.into_iter().map(entry), page, total)
 }
 
 /// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, its revision,

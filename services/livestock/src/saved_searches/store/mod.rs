@@ -5,13 +5,12 @@ mod personal_data;
 use std::collections::BTreeSet;
 
 use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
-use database::search::SortValue;
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
-use crate::saved_searches::model::{NewSavedSearch, SavedSearch, SavedSearchRow, StoredParameters, order};
+use crate::saved_searches::model::{NewSavedSearch, SavedSearch, SavedSearchRow, StoredParameters};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::saved_search_changes::{self, dsl as h};
 use crate::schema::saved_search_matches::dsl as m;
@@ -165,16 +164,8 @@ pub(crate) fn list(
     }
     let query = query.order(s::id.desc()).offset(page.offset).limit(page.fetch());
     let rows: Vec<SavedSearchRow> = query.select(SavedSearchRow::as_select()).load(c)?;
-    let row = |row: SavedSearchRow| {
-        let position = (Some(SortValue::Integer(0)), row.id);
-        Ok((Json::of(&row.saved_search()?)?, position))
-    };
-    let rows = rows.into_iter().map(row).collect::<Result<_, Error>>()?;
-    let mut found = ResultPage::new(rows, page, &order());
-    if count {
-        found.total = Some(own().count().get_result(c)?);
-    }
-    Ok(found)
+    let total = count.then(|| own().count().get_result(c)).transpose()?;
+    ResultPage::newest_first(rows.into_iter().map(|row| Ok((row.id, row.saved_search()?))), page, total)
 }
 
 /// Changes a saved search. `change` gets the present one and returns the one to store. Returns its document and
