@@ -1,13 +1,33 @@
 //! How references are compared (docs/api/batches.md, "Rows that exist").
 
 use common::wire::fold;
+use sha2::{Digest, Sha256};
 
 /// The most characters of a similarity key. Folding can make a text eighteen times as long, and an entry of an index of
 /// PostgreSQL has at most 2,700 bytes.
 const MAX_KEY_CHARS: usize = 200;
 
+/// The hash of a [folded] reference, whose text can be eighteen times as long as the reference.
+pub(crate) type FoldedHash = [u8; 32];
+
+/// A reference, and what it is compared by: folding takes time, so that it is done once, outside of transactions.
+#[derive(Clone, Debug)]
+pub(crate) struct ComparedReference {
+    pub(crate) text: String,
+    pub(crate) folded: FoldedHash,
+    pub(crate) similarity_key: String,
+}
+
+impl ComparedReference {
+    pub(crate) fn new(text: String) -> Self {
+        let folded = folded(&text);
+        let similarity_key = key_of(&folded);
+        Self { folded: Sha256::digest(folded).into(), similarity_key, text }
+    }
+}
+
 /// Returns the form in which equal references are the same: folded. A reference of punctuation alone is in lower case.
-pub(crate) fn folded(reference: &str) -> String {
+fn folded(reference: &str) -> String {
     let folded = fold(reference);
     if folded.is_empty() { reference.to_lowercase() } else { folded }
 }
@@ -15,7 +35,10 @@ pub(crate) fn folded(reference: &str) -> String {
 /// Returns the form in which similar references are the same: the letters and digits of the folded reference, without
 /// the leading zeros of numbers. Equal references have the same one.
 pub(crate) fn similarity_key(reference: &str) -> String {
-    let folded = folded(reference);
+    key_of(&folded(reference))
+}
+
+fn key_of(folded: &str) -> String {
     let mut key = String::with_capacity(folded.len());
     let mut letters = folded.chars().filter(|c| c.is_alphanumeric()).peekable();
     let mut is_in_number = false;
@@ -26,7 +49,7 @@ pub(crate) fn similarity_key(reference: &str) -> String {
             key.push(c);
         }
     }
-    let key = if key.is_empty() { folded } else { key };
+    let key = if key.is_empty() { folded } else { &key };
     key.chars().take(MAX_KEY_CHARS).collect()
 }
 

@@ -11,7 +11,7 @@ pub(crate) use channel::{Channel, register_metrics};
 pub(crate) use command::{command, run};
 pub(crate) use handlers::routes;
 pub(crate) use model::{Event, NewNotification, Notification, Recipients};
-pub(crate) use store::{create, create_with_id, drop_pending, list};
+pub(crate) use store::{create, create_with_id, drop_pending, list, was_sent_before};
 
 /// Delivers notifications.
 pub(crate) type Dispatcher = outbox::Dispatcher<Channel>;

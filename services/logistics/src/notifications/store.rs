@@ -71,6 +71,19 @@ pub(crate) fn create_with_id<L: Serialize>(
     Ok(Created { id, is_new: true })
 }
 
+/// Returns true if a load was sent to a recipient before this notification, which is kept for 30 days.
+pub(crate) fn was_sent_before(
+    c: &mut AnyConnection,
+    load_id: Id,
+    event: Event,
+    recipient: &str,
+    notification: Id,
+) -> Result<bool, Error> {
+    let of_load = n::notifications.filter(n::load_id.eq(load_id)).filter(n::id.ne(notification));
+    let earlier = of_load.filter(n::event.eq(event.into_str())).filter(n::recipient_id.eq(recipient));
+    Ok(diesel::select(exists(earlier)).get_result(c)?)
+}
+
 /// Updates the content of a pending notification of the same load, event and recipient that was not attempted yet.
 /// Returns its id, also if it was attempted.
 fn update_pending<L: Serialize>(

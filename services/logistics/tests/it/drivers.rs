@@ -12,12 +12,12 @@ fn driver_sendings(backend: Backend, seconds: u32) -> (&'static str, String) {
     }
 }
 
-/// Stores this many sendings of `haul`, five minutes ago.
-fn insert_sendings(app: &App, backend: Backend, count: u32) {
+/// Stores this many sendings of an organisation, five minutes ago.
+fn insert_sendings(app: &App, backend: Backend, organisation: &str, count: u32) {
     let (table, ago) = driver_sendings(backend, 300);
     app.database.execute(&format!(
         "INSERT INTO {table} (organisation_id, n, at) WITH RECURSIVE sent(n) AS (SELECT 1 UNION ALL \
-         SELECT n + 1 FROM sent WHERE n < {count}) SELECT 'haul', n, {ago} FROM sent"
+         SELECT n + 1 FROM sent WHERE n < {count}) SELECT '{organisation}', n, {ago} FROM sent"
     ));
 }
 
@@ -184,7 +184,7 @@ testkit::on_both! {
     async fn an_organisation_sends_600_notifications_to_drivers_in_ten_minutes(backend) {
         let app = app_with_pending_notifications(backend).await;
         let (id, haul) = (create_load(&app).await, User::of("haul"));
-        insert_sendings(&app, backend, 599);
+        insert_sendings(&app, backend, "haul", 599);
         let send = async |user: &User, driver: &str| {
             let sent = json!({"loadId": id, "driverId": driver});
             app.post("/v1/loads/send-to-driver").by(user).json(&sent).send().await
@@ -202,10 +202,32 @@ testkit::on_both! {
         assert_eq!(listed.as_array().unwrap().len(), 2);
     }
 
+    async fn repeated_sendings_to_a_carrier_are_counted(backend) {
+        let app = app_with_pending_notifications(backend).await;
+        let (id, grain) = (create_load(&app).await, User::of("grain"));
+        let send = async || {
+            let sent = json!({"loadId": id, "carrierId": "haul"});
+            app.post("/v1/loads/send-to-carrier").by(&grain).json(&sent).send().await
+        };
+        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
+        let update = format!("UPDATE {schema}notifications SET due_at = NULL, status = 'delivered'");
+        let deliver = || app.database.execute(&update);
+        insert_sendings(&app, backend, "grain", 599);
+        send().await.ok();
+        send().await.ok();
+        deliver();
+        // The first sending was not counted, nor the one that it absorbed.
+        send().await.ok();
+        deliver();
+        assert_eq!(send().await.error(429), "rate_limited");
+        let log = app.get(&format!("/v1/loads/{id}/notifications")).by(&grain).send().await.ok();
+        assert_eq!(log.as_array().unwrap().len(), 2);
+    }
+
     async fn absorbed_sendings_are_not_counted(backend) {
         let app = app_with_pending_notifications(backend).await;
         let (id, haul) = (create_load(&app).await, User::of("haul"));
-        insert_sendings(&app, backend, 598);
+        insert_sendings(&app, backend, "haul", 598);
         for (user, driver) in [(&User::of("grain"), "dai"), (&haul, "dai"), (&haul, "dai"), (&haul, "eve"), (&haul, "fay")] {
             let sent = json!({"loadId": id, "driverId": driver});
             app.post("/v1/loads/send-to-driver").by(user).json(&sent).send().await.ok();
@@ -225,7 +247,7 @@ testkit::on_both! {
         config.database.pool_size = 20;
         let app = App::start_with::<Logistics>(database, config).await;
         let haul = User::of("haul");
-        insert_sendings(&app, backend, 573);
+        insert_sendings(&app, backend, "haul", 573);
         let send_together = async |count: usize| {
             let mut tasks = tokio::task::JoinSet::new();
             for _ in 0..count {

@@ -166,9 +166,13 @@ impl Idempotency {
         if let Some(response) = replay(db, &scope, &fingerprint).await? {
             return Ok((response, None));
         }
+        locks.check_stored(&scope)?;
         let (Effect::Transaction(effect) | Effect::Statement(effect)) = prepare().await?;
         match commit(db, &scope, &fingerprint, effect).await {
-            Ok((response, output)) => Ok((response, Some(output))),
+            Ok((response, output)) => {
+                locks.count_stored(&scope, response.body.len());
+                Ok((response, Some(output)))
+            }
             // Another replica inserted the key first.
             Err(Error::IdempotencyInProgress) => match replay(db, &scope, &fingerprint).await? {
                 Some(response) => Ok((response, None)),

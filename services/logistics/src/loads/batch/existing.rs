@@ -8,7 +8,7 @@ use database::{AnyConnection, Id, Timestamp};
 use serde_json::json;
 
 use super::row::RowIdentity;
-use crate::loads::reference::folded;
+use crate::loads::reference::{ComparedReference, FoldedHash};
 use crate::loads::store::{find_created, find_readable_ids};
 
 /// Why the load of a row exists already.
@@ -27,7 +27,7 @@ pub(crate) enum Existing {
 struct KnownLoads {
     readable: HashSet<Id>,
     /// By folded reference and delivery date.
-    created: HashMap<(String, Timestamp), Id>,
+    created: HashMap<(FoldedHash, Timestamp), Id>,
 }
 
 /// Returns for each row why its load exists already, or `None` for a new load.
@@ -38,9 +38,14 @@ pub(crate) fn find_existing(
 ) -> Result<Vec<Option<Existing>>, Error> {
     let ids: Vec<Id> = rows.iter().filter_map(|row| row.id).collect();
     let mut known = KnownLoads { readable: find_readable_ids(c, caller, &ids)?, created: HashMap::new() };
-    let pairs = rows.iter().map(|row| (row.reference.as_str(), row.delivery_at));
+    let pairs = rows.iter().map(|row| (row.reference.similarity_key.as_str(), row.delivery_at));
+    let folded: HashMap<&str, FoldedHash> =
+        rows.iter().map(|row| (row.reference.text.as_str(), row.reference.folded)).collect();
     for load in find_created(c, caller.organisation_id_or_empty(), pairs)? {
-        known.created.insert((folded(&load.reference), load.delivery_at), load.id);
+        // Most loads that exist have the very reference of a row.
+        let folded = folded.get(load.reference.as_str()).copied();
+        let folded = folded.unwrap_or_else(|| ComparedReference::new(load.reference).folded);
+        known.created.insert((folded, load.delivery_at), load.id);
     }
     Ok(compare(rows, &known))
 }
@@ -48,7 +53,7 @@ pub(crate) fn find_existing(
 fn compare(rows: &[RowIdentity], known: &KnownLoads) -> Vec<Option<Existing>> {
     let mut earlier = HashSet::new();
     let reason = |row: &RowIdentity| {
-        let pair = (folded(&row.reference), row.delivery_at);
+        let pair = (row.reference.folded, row.delivery_at);
         let created = known.created.get(&pair).copied();
         let is_first = earlier.insert(pair);
         if let Some(id) = row.id.filter(|id| known.readable.contains(id)) {
@@ -96,15 +101,25 @@ mod tests {
 
     fn row(index: usize, id: Option<Id>, reference: &str, date: &str) -> RowIdentity {
         let delivery_at = Timestamp::parse(date).unwrap();
-        RowIdentity { id, reference: reference.into(), delivery_at, index, line: 2, file: None, naming: None }
+        RowIdentity {
+            id,
+            reference: ComparedReference::new(reference.into()),
+            delivery_at,
+            index,
+            line: 2,
+            file: None,
+            naming: None,
+        }
     }
 
     #[test]
     fn compares_rows_with_loads_and_earlier_rows() {
         let (readable, created, unknown) = (Id::new(), Id::new(), Id::new());
         let day = Timestamp::parse("2026-03-01").unwrap();
-        let known =
-            KnownLoads { readable: [readable].into(), created: [(("a".to_owned(), day), created)].into() };
+        let known = KnownLoads {
+            readable: [readable].into(),
+            created: [((ComparedReference::new("a".to_owned()).folded, day), created)].into(),
+        };
         let rows = [
             row(0, Some(readable), "X", "2026-03-01"),
             row(1, Some(unknown), "A", "2026-03-01"),

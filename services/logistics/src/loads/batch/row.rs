@@ -15,6 +15,7 @@ use crate::loads::batch::upload::DefaultOrganiser;
 use crate::loads::form::{BatchRow, SharedFields, UNKNOWN_COMMODITY, reword_tonnes};
 use crate::loads::model::Load;
 use crate::loads::party::Party;
+use crate::loads::reference::ComparedReference;
 use crate::organisations::NamedBy;
 
 /// The inputs that all rows of a batch share.
@@ -181,7 +182,7 @@ impl BatchRow {
 pub(crate) struct RowIdentity {
     /// The load that the column `id` names.
     pub(crate) id: Option<Id>,
-    pub(crate) reference: String,
+    pub(crate) reference: ComparedReference,
     pub(crate) delivery_at: Timestamp,
     /// The number of the row in the batch, from 0.
     pub(crate) index: usize,

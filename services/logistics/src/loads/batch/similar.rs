@@ -8,7 +8,7 @@ use database::{AnyConnection, Id};
 use serde_json::json;
 
 use super::row::RowIdentity;
-use crate::loads::reference::{folded, similarity_key};
+use crate::loads::reference::{ComparedReference, FoldedHash};
 use crate::loads::store;
 
 /// The maximum number of these warnings, one for each reference.
@@ -36,31 +36,32 @@ pub(crate) fn find_similar(
     caller: &Caller,
     rows: &[RowIdentity],
 ) -> Result<Vec<SimilarRow>, Error> {
-    let keys: BTreeSet<String> = rows.iter().map(|row| similarity_key(&row.reference)).collect();
+    let keys: BTreeSet<&str> = rows.iter().map(|row| row.reference.similarity_key.as_str()).collect();
     let mut known = HashSet::new();
     let mut newest: HashMap<String, store::SimilarLoad> = HashMap::new();
     for load in store::find_similar(c, caller.organisation_id_or_empty(), &keys)? {
-        known.insert(folded(&load.reference));
-        let key = similarity_key(&load.reference);
+        let ComparedReference { folded, similarity_key: key, .. } =
+            ComparedReference::new(load.reference.clone());
+        known.insert(folded);
         if newest.get(&key).is_none_or(|other| other.id < load.id) {
             newest.insert(key, load);
         }
     }
-    let mut first_rows: HashMap<String, (String, &RowIdentity)> = HashMap::new();
+    let mut first_rows: HashMap<&str, &RowIdentity> = HashMap::new();
     let mut similar = Vec::new();
     for (position, row) in rows.iter().enumerate() {
-        let (own, key) = (folded(&row.reference), similarity_key(&row.reference));
-        if known.contains(&own) {
+        let ComparedReference { folded, similarity_key: key, .. } = &row.reference;
+        if known.contains(folded) {
             continue;
         }
-        if let Some(load) = newest.get(&key) {
+        if let Some(load) = newest.get(key) {
             let reference = load.reference.clone();
             similar.push(SimilarRow { position, reference, load: Some(load.id), row: None });
             continue;
         }
-        let (first, earlier) = first_rows.entry(key).or_insert_with(|| (own.clone(), row));
-        if *first != own {
-            let reference = earlier.reference.clone();
+        let earlier = first_rows.entry(key).or_insert(row);
+        if earlier.reference.folded != *folded {
+            let reference = earlier.reference.text.clone();
             similar.push(SimilarRow { position, reference, load: None, row: Some(earlier.index) });
         }
     }
@@ -70,16 +71,16 @@ pub(crate) fn find_similar(
 /// Returns a warning for each reference of these rows that new ones have, with the first of their rows.
 pub(crate) fn warnings(similar: &[SimilarRow], rows: &[RowIdentity], is_new: &[bool]) -> Vec<Warning> {
     let mut warnings: Vec<(Warning, Vec<usize>)> = Vec::new();
-    let mut by_reference: HashMap<String, usize> = HashMap::new();
+    let mut by_reference: HashMap<FoldedHash, usize> = HashMap::new();
     for found in similar.iter().filter(|found| is_new.get(found.position) == Some(&true)) {
         let Some(row) = rows.get(found.position) else { continue };
-        if let Some(known) = by_reference.get(&folded(&row.reference)) {
+        if let Some(known) = by_reference.get(&row.reference.folded) {
             let listed = &mut warnings[*known].1;
             if listed.len() < MAX_ROWS {
                 listed.push(row.index);
             }
         } else if warnings.len() < MAX_WARNINGS {
-            by_reference.insert(folded(&row.reference), warnings.len());
+            by_reference.insert(row.reference.folded, warnings.len());
             warnings.push((warning(found, row), vec![row.index]));
         }
     }

@@ -23,6 +23,7 @@ use super::upload::{LoadBatchForm, UploadedFile, parse_form};
 use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
+use crate::loads::reference::ComparedReference;
 
 /// The maximum number of rows that are validated after the first one for another organisation. An invalid cell in them
 /// takes precedence over the 403.
@@ -219,7 +220,7 @@ impl BatchValidator<'_> {
             }
             self.identities.push(RowIdentity {
                 id,
-                reference: load.reference.clone(),
+                reference: ComparedReference::new(load.reference.clone()),
                 delivery_at: load.delivery_date,
                 index: self.rows,
                 line: row.line,

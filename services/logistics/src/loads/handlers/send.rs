@@ -48,7 +48,10 @@ pub(super) async fn send_to_driver(
 /// blocked the sender is 403 with the `reason` `blocked`.
 #[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
     request_body = SendToCarrier, extensions(("x-one-or-array" = json!(true))),
-    responses((status = 200, body = ActionResult), ErrorResponses))]
+    responses((status = 200, body = ActionResult),
+        (status = 429, description = "The caller's organisation sent 600 notifications in ten minutes, to drivers or \
+            again to carriers."),
+        ErrorResponses))]
 #[post("/loads/send-to-carrier")]
 pub(super) async fn send_to_carrier(
     caller: Caller,
@@ -122,10 +125,17 @@ async fn send(
                     recipients: Recipients::One(recipient.id()),
                 },
             )?;
-            if let (true, Recipient::Driver(_), Some(own)) =
-                (notification.is_new, &recipient, &caller.organisation)
-            {
-                store::count_sending(c, &own.id)?;
+            if let (true, Some(own)) = (notification.is_new, &caller.organisation) {
+                // Each load may be sent to its carrier once, however many there are.
+                let is_counted = match &recipient {
+                    Recipient::Driver(_) => true,
+                    Recipient::Carrier { id: carrier, .. } => {
+                        notifications::was_sent_before(c, id, recipient.event(), carrier, notification.id)?
+                    }
+                };
+                if is_counted {
+                    store::count_sending(c, &own.id)?;
+                }
             }
             // Sending again while the notification is pending is the same sending.
             let is_recorded = match &recipient {

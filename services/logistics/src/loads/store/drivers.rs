@@ -16,7 +16,8 @@ use crate::schema::load_drivers::dsl as d;
 
 /// Maximum number of drivers of a load.
 const MAX_DRIVERS: i64 = 20;
-/// Maximum number of notifications to drivers that an organisation sends in a [`SENDING_PERIOD`].
+/// Maximum number of notifications to drivers, and of repeated ones to carriers, that an organisation sends in a
+/// [`SENDING_PERIOD`].
 const MAX_SENDINGS: i64 = 600;
 /// The period of [`MAX_SENDINGS`].
 const SENDING_PERIOD: Duration = Duration::from_secs(600);
@@ -57,7 +58,7 @@ pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Re
     Ok(())
 }
 
-/// Counts a new notification to a driver among those that the organisation sent.
+/// Counts a new notification among those that the organisation sent.
 ///
 /// # Errors
 /// 429 if the organisation sent [`MAX_SENDINGS`] others in the last [`SENDING_PERIOD`].

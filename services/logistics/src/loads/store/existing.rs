@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::readable;
 use super::staged::NOT_STAGED;
-use crate::loads::reference::similarity_key;
 use crate::schema::loads::dsl as l;
 
 /// The number of ids in a statement.
@@ -60,15 +59,14 @@ pub(crate) struct SimilarLoad {
 }
 
 /// Returns the loads that the organisation created, that are not cancelled, and that have one of the delivery dates and
-/// a reference that is similar to one of these, not necessarily of the same pair. Loads of older versions whose
+/// one of the similarity keys, not necessarily of the same pair. Loads of older versions whose
 /// references cannot be compared yet are among them.
 pub(crate) fn find_created<'a>(
     c: &mut AnyConnection,
     organisation_id: &str,
-    pairs: impl Iterator<Item = (&'a str, Timestamp)>,
+    keys_and_dates: impl Iterator<Item = (&'a str, Timestamp)>,
 ) -> Result<Vec<CreatedLoad>, Error> {
-    let (keys, dates): (BTreeSet<String>, BTreeSet<Timestamp>) =
-        pairs.map(|(reference, date)| (similarity_key(reference), date)).unzip();
+    let (keys, dates): (BTreeSet<&str>, BTreeSet<Timestamp>) = keys_and_dates.unzip();
     if dates.is_empty() {
         return Ok(Vec::new());
     }
@@ -94,7 +92,7 @@ pub(crate) fn find_created<'a>(
             AnyConnection::Postgres(c) => {
                 let sql = statement("= ANY ($2::text[]::timestamptz[])", "unnest($3)");
                 let dates: Vec<String> = dates.iter().map(Timestamp::to_string).collect();
-                let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+                let keys: Vec<&str> = keys.iter().copied().collect();
                 let query = diesel::sql_query(sql).bind::<Text, _>(organisation_id);
                 let query = query.bind::<Array<Text>, _>(dates).bind::<Array<Text>, _>(keys);
                 found.extend(query.load::<CreatedLoad>(c)?);
@@ -109,7 +107,7 @@ pub(crate) fn find_created<'a>(
 pub(crate) fn find_similar(
     c: &mut AnyConnection,
     organisation_id: &str,
-    keys: &BTreeSet<String>,
+    keys: &BTreeSet<&str>,
 ) -> Result<Vec<SimilarLoad>, Error> {
     let statement = |newest: &str, keys: &str| {
         format!(
@@ -126,7 +124,7 @@ pub(crate) fn find_similar(
         AnyConnection::Postgres(c) => {
             let sql = statement("max(id::text)::uuid", "= ANY ($2)");
             let query = diesel::sql_query(format!("{sql} GROUP BY 2")).bind::<Text, _>(organisation_id);
-            query.bind::<Array<Text>, _>(keys.iter().map(String::as_str).collect::<Vec<_>>()).load(c)?
+            query.bind::<Array<Text>, _>(keys.iter().copied().collect::<Vec<_>>()).load(c)?
         }
     })
 }
