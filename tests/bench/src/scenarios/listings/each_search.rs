@@ -33,7 +33,7 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
         ("rare breed, sorted by price", format!("f:commodityBreed={RARE_BREED}&sortBy=price")),
         ("breed society", "f:commodityBreedSociety=Society 7".into()),
         ("within 25 km", format!("{POINT}&distanceKm=25")),
-        ("within 50 km, newest first", format!("{POINT}&distanceKm=50&sortBy=createdAt&sortDesc=true")),
+        ("within 50 km, newest first", format!("{POINT}&distanceKm=50&sortBy=publishedAt&sortDesc=true")),
         ("nearest first", POINT.into()),
         ("farthest first", format!("{POINT}&sortBy=distance&sortDesc=true")),
         ("within 500 km, sorted by price", format!("{POINT}&distanceKm=500&sortBy=price")),

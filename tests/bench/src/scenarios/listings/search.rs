@@ -25,7 +25,7 @@ pub struct Search {
 
 /// Newest first.
 pub const BY_DATE: Search = Search {
-    sorting: "sortBy=createdAt&sortDesc=true",
+    sorting: "sortBy=publishedAt&sortDesc=true",
     order: Order { column: "created_at", desc: true },
     breed: true,
     near: false,
