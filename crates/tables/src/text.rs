@@ -8,7 +8,7 @@ const FORMULA_PREFIXES: [char; 10] =
     ['=', '+', '-', '@', '\t', '\r', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}'];
 
 /// The texts that spreadsheet applications show for errors, in the languages in which they have their own.
-const SPREADSHEET_ERRORS: [&str; 51] = [
+const SPREADSHEET_ERRORS: [&str; 56] = [
     "#N/A",
     "#REF!",
     "#NAME?",
@@ -60,6 +60,11 @@ const SPREADSHEET_ERRORS: [&str; 51] = [
     "#N/B",
     "#ADR!",
     "#ARG!",
+    "#NAZWA?",
+    "#DZIEL/0!",
+    "#LICZBA!",
+    "#N/D!",
+    "#ZERO!",
 ];
 /// How `LibreOffice` begins its own errors, such as `Err:502`.
 const NUMBERED_ERROR: &str = "Err:";
@@ -189,6 +194,7 @@ pub(crate) mod tests {
             "#N/A",
             "#div/0!",
             "####",
+            "#NAZWA?",
             "Err:508",
             "1.5E+10",
             "1,23457E+14",

@@ -45,6 +45,8 @@ enum ParserState {
     Quoted,
     /// After a quote in a quoted cell: the closing quote, or the first of an escaped pair.
     QuoteInQuoted,
+    /// In the spaces after a quoted cell.
+    Closed,
 }
 
 impl CsvReader {
@@ -112,6 +114,11 @@ impl CsvReader {
                         return Err(TableError::too_many("columns", MAX_COLUMNS).with("line", start));
                     }
                     ParserState::CellStart
+                }
+                (ParserState::QuoteInQuoted | ParserState::Closed, b' ' | b'\t') => ParserState::Closed,
+                (ParserState::QuoteInQuoted | ParserState::Closed, _) => {
+                    let message = "has text after the closing quote of a cell: write a quote in a cell twice";
+                    return Err(TableError::refused(Fault::Format, message).with("line", start));
                 }
                 _ => {
                     cell.push(byte);
@@ -263,14 +270,14 @@ mod tests {
     fn reads_records_with_their_lines() {
         for end in ["\n", "\r\n", "\r"] {
             let content =
-                ["\u{feff}a;\"b\";c,d", "", "\"1\"\"2", ";3\";;\u{e9}", "4\"5;6;\" 7 \"x", ""].join(end);
+                ["\u{feff}a;\"b\";c,d", "", "\"1\"\"2", ";3\";;\u{e9}", "4\"5;6;\" 7 \" ", ""].join(end);
             let rows = read(content.as_bytes()).unwrap();
             let quoted = format!("1\"2{end};3");
             let expected = [
                 row(1, &["a", "b", "c,d"]),
                 row(2, &[""]),
                 row(3, &[&quoted, "", "\u{e9}"]),
-                row(5, &["4\"5", "6", " 7 x"]),
+                row(5, &["4\"5", "6", " 7 "]),
             ];
             assert_eq!(rows, expected, "{end:?}");
         }
@@ -301,6 +308,9 @@ mod tests {
         };
         assert_eq!(line(b"a\nb\n\xff\n"), Some(3));
         assert_eq!(line(b"a\nb\n\"c\nd\n"), Some(3));
+        for bad in ["a\n\"b\"c\"\n", "a\n\"b\"c,d", "a\n\"b\" \"\n", "a\nb,\"c\"=\n", "a\n\"b\"c"] {
+            assert_eq!(line(bad.as_bytes()), Some(2), "{bad}");
+        }
         assert_eq!(line(&[b"a\n\"".as_slice(), &b"x\n".repeat(MAX_RECORD_BYTES)].concat()), Some(2));
         assert_eq!(line(&[b"a\n".as_slice(), &b",".repeat(256)].concat()), Some(2));
         assert_eq!(read(&[b",".repeat(255), b"\n".to_vec()].concat()).unwrap()[0].1.len(), 256);

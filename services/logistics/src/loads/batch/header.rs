@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use common::validation::{Code, ValidationErrors};
 use database::Id;
 use serde_json::{Map, Value, json};
-use tables::text::{entries, is_scientific, is_spreadsheet_error, unescape_formula};
+use tables::text::{SEPARATOR, entries, is_scientific, is_spreadsheet_error, unescape_formula};
 use tables::{Cell, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableRow};
 
 use super::options::CellOptions;
@@ -211,11 +211,14 @@ fn read_cell(kind: Kind, cell: Cell, options: CellOptions) -> Result<Option<Valu
 fn text_member(kind: Kind, text: &str, options: CellOptions) -> Result<Value, Refusal> {
     let unescaped = unescape_formula(text);
     let is_escaped = unescaped.len() < text.len();
-    if !is_escaped && is_spreadsheet_error(text) {
+    let has_entry = |is_refused: fn(&str) -> bool| {
+        kind == Kind::Tags && text.split(SEPARATOR).any(|entry| is_refused(entry.trim()))
+    };
+    if has_entry(is_spreadsheet_error) || (!is_escaped && is_spreadsheet_error(text)) {
         return Err((Code::Type, SPREADSHEET_ERROR.into()));
     }
     Ok(match kind {
-        Kind::Text | Kind::Tags if !is_escaped && is_scientific(text) => {
+        Kind::Text | Kind::Tags if has_entry(is_scientific) || (!is_escaped && is_scientific(text)) => {
             let message = "is a number in scientific notation, which lost digits: format the cell as text, then type \
                 the number again";
             return Err((Code::Format, message.into()));
@@ -255,5 +258,15 @@ mod tests {
             tags.unwrap().as_array().map(Vec::len)
         };
         assert_eq!([read(50), read(51), read(32_500)], [Some(50), Some(51), Some(51)]);
+    }
+
+    #[test]
+    fn tags_are_refused_as_other_texts_are() {
+        let read = |text| text_member(Kind::Tags, text, CellOptions::default()).map_err(|(code, _)| code);
+        for error in ["#N/A;b", "a; #REF! ", "'=1;#N/A"] {
+            assert_eq!(read(error), Err(Code::Type), "{error}");
+        }
+        assert_eq!(read("a;1.23457E+14"), Err(Code::Format));
+        assert_eq!(read("'#N/A;'1.5E+10"), Ok(json!(["#N/A", "1.5E+10"])));
     }
 }
