@@ -19,7 +19,7 @@ pub(crate) struct NumberFormat(Arc<str>);
 pub(crate) struct Shown {
     /// The whole text.
     pub(crate) text: String,
-    /// Its digits, with sign and point. Empty if there are none.
+    /// Its digits, with sign, point and the literals that people read as a part of the number. Empty if there are none.
     digits: String,
 }
 
@@ -56,6 +56,25 @@ impl NumberFormat {
         Self(code.into())
     }
 
+    /// Returns true if texts are shown as they are: by a section of `@` or `General` alone, or without a section for
+    /// texts.
+    pub(crate) fn shows_texts(&self) -> bool {
+        let Some(code) = Some(&*self.0).filter(|code| code.len() <= MAX_CODE_BYTES) else { return false };
+        let sections: Vec<_> = split_sections(code).collect();
+        let Some(section) = sections.get(3).or(sections.last()) else { return true };
+        let tokens = Section::parse(section).map(|section| section.tokens);
+        let has_section =
+            sections.len() > 3 || tokens.as_ref().is_some_and(|tokens| tokens.contains(&Token::Text));
+        let is_plain = tokens.is_some_and(|tokens| {
+            let is_text = |token: &&Token<'_>| matches!(token, Token::Text | Token::General);
+            tokens.iter().filter(is_text).count() == 1
+                && tokens.iter().all(|token| {
+                    is_text(&token) || matches!(token, Token::Literal(_)) && !token.is_visible_literal()
+                })
+        });
+        !has_section || is_plain
+    }
+
     /// Returns what the format shows. Returns `None` if that is not known: for fractions, and for what only some
     /// applications understand.
     pub(crate) fn show(&self, value: f64) -> Option<Shown> {
@@ -83,7 +102,8 @@ impl Shown {
         let (whole, fraction) = round(value.abs(), 0, decimals);
         let sign = if value < 0.0 { "-" } else { "" };
         let rounded = format!("{sign}{whole}.{fraction}").parse::<f64>();
-        let shown = if self.digits.is_empty() { Ok(0.0) } else { self.digits.parse::<f64>() };
+        // Accounting formats show 0 as a dash.
+        let shown = if self.digits == "-" { Ok(0.0) } else { self.digits.parse::<f64>() };
         // The same digits give the same number. Adding 0 takes the sign from 0.
         rounded
             .is_ok_and(|rounded| shown.is_ok_and(|shown| (rounded + 0.0).total_cmp(&(shown + 0.0)).is_eq()))
@@ -115,6 +135,12 @@ fn split_sections(code: &str) -> impl Iterator<Item = &str> {
         }
         (None, c) => c == ';',
     })
+}
+
+impl Token<'_> {
+    fn is_visible_literal(&self) -> bool {
+        matches!(self, Self::Literal(text) if !text.trim().is_empty())
+    }
 }
 
 impl<'a> Section<'a> {
@@ -207,6 +233,9 @@ impl<'a> Section<'a> {
         let is_digit = |token: &Token<'_>| matches!(token, Token::Digit(_));
         let last_digit = self.tokens.iter().rposition(is_digit);
         if self.tokens.contains(&Token::Exponent) {
+            if self.tokens.iter().any(Token::is_visible_literal) {
+                return None;
+            }
             let mantissa = self.tokens.iter().take_while(|token| **token != Token::Exponent);
             let decimals =
                 mantissa.skip_while(|token| **token != Token::Point).filter(|t| is_digit(t)).count();
@@ -281,7 +310,19 @@ impl<'a> Section<'a> {
                 Token::Percent => shown.text.push('%'),
                 Token::Literal(text) => {
                     shown.text.push_str(text);
-                    shown.digits.extend(text.chars().filter(char::is_ascii_digit));
+                    let is_before_number = matches!(
+                        self.tokens.get(index + 1),
+                        Some(Token::Digit(_) | Token::General | Token::Text)
+                    );
+                    for (at, c) in text.char_indices() {
+                        let is_before_number = is_before_number && at + c.len_utf8() == text.len();
+                        match c {
+                            '0'..='9' | '%' => shown.digits.push(c),
+                            '.' | ',' | '(' if is_before_number => shown.digits.push(c),
+                            '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' => shown.digits.push('-'),
+                            _ => {}
+                        }
+                    }
                 }
                 Token::Comma if last_digit.is_none() => shown.text.push(','),
                 Token::Comma | Token::Exponent => {}
@@ -404,8 +445,11 @@ mod tests {
             ("_-* #,##0.00_-;\\-* #,##0.00_-;_-* \"-\"??_-;_-@_-", 0.0),
             ("_-* #,##0.00_-;\\-* #,##0.00_-;_-* \"-\"??_-;_-@_-", 29.4),
             ("0;\\-0", 3.0),
-            (";;;", 0.0),
             ("0", -0.2),
+            ("0;\\-0", -3.0),
+            ("# ##0", 1234.0),
+            ("\"No. \"0\" t.\"", 5.0),
+            ("0.0\" (net)\"", 29.4),
         ] {
             assert!(is_number(code, value), "{code} {value}");
         }
@@ -413,6 +457,44 @@ mod tests {
             [("0%", 0.294), ("0.0,", 29_400.0), ("\"1\"0", 29.0), (";;;", 29.0), ("0;0", -3.0)]
         {
             assert!(!is_number(code, value), "{code} {value}");
+        }
+        for (code, value) in [
+            ("0\".\"0", 15.0),
+            ("0\\,0", 15.0),
+            ("\".\"0", 5.0),
+            ("-0", 5.0),
+            ("\"- \"0", 5.0),
+            ("\u{2212}0", 5.0),
+            ("0-", 5.0),
+            ("(0)", 5.0),
+            ("0\"%\"", 5.0),
+            ("-0.00E+00", 5.0),
+            (";;;", 0.0),
+            ("0;;", 0.0),
+            ("#", 0.0),
+            ("0;0;\"none\"", 0.0),
+        ] {
+            assert!(!is_number(code, value), "{code} {value}");
+        }
+    }
+
+    #[test]
+    fn tells_formats_that_show_another_text() {
+        for code in [
+            "0",
+            "0;0",
+            ";;",
+            "@",
+            "0;@",
+            "yyyy\\-mm\\-dd;@",
+            "_-* 0_-;_-* 0_-;_-* \"-\"_-;_-@_-",
+            "0;0;0;General",
+            "[$-809]@",
+        ] {
+            assert!(NumberFormat::new(code).shows_texts(), "{code}");
+        }
+        for code in ["\"BG-\"@", "@@", "0;@\" t\"", ";;;", "0;0;0;\"n/a\"", "0;0;0;"] {
+            assert!(!NumberFormat::new(code).shows_texts(), "{code}");
         }
     }
 

@@ -89,11 +89,126 @@ fn reads_workbooks_with_the_largest_limits() {
 
 /// Opens a workbook whose sheet has these rows, as XML.
 fn open(rows: &str) -> Result<TableReader, TableError> {
+    open_parts(&[("sheet1.xml", &format!("<worksheet{MAIN}><sheetData>{rows}</sheetData></worksheet>"))])
+}
+
+const MAIN: &str = " xmlns='http://schemas.openxmlformats.org/spreadsheetml/2006/main'";
+
+/// Opens a workbook some parts of which are replaced.
+fn open_parts(replaced: &[(&str, &str)]) -> Result<TableReader, TableError> {
+    let replaced = replaced.iter().map(|(name, content)| (*name, content.as_bytes().to_vec()));
+    open_bytes(replaced.collect())
+}
+
+fn open_bytes(replaced: Vec<(&str, Vec<u8>)>) -> Result<TableReader, TableError> {
     let mut parts = parts(&workbook());
-    let (_, sheet) = parts.iter_mut().find(|(name, _)| name.ends_with("sheet1.xml")).unwrap();
-    let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
-    *sheet = format!("<worksheet xmlns='{namespace}'><sheetData>{rows}</sheetData></worksheet>").into_bytes();
+    for (end, content) in replaced {
+        parts.iter_mut().find(|(name, _)| name.ends_with(end)).unwrap().1 = content;
+    }
     TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, rank, &mut Budget::new(LIMITS))
+}
+
+/// Reads the rows of a sheet with this XML after its rows.
+fn read_sheet(rows: &str, end: &str) -> Result<Vec<Vec<Cell>>, TableError> {
+    let sheet = format!("<worksheet{MAIN}><sheetData>{rows}</sheetData>{end}</worksheet>");
+    let (mut table, mut budget, mut read) =
+        (open_parts(&[("sheet1.xml", &sheet)])?, Budget::new(LIMITS), vec![]);
+    while let Some(row) = table.next(&mut budget)? {
+        read.push(row.cells);
+    }
+    Ok(read)
+}
+
+#[test]
+fn every_way_of_writing_merged_cells_is_read() {
+    let row = |line| format!("<row r='{line}'><c r='A{line}'><v>1</v></c><c r='B{line}'><v>2</v></c></row>");
+    let rows = [1, 2, 3].map(row).concat();
+    let merged =
+        |area: &str| read_sheet(&rows, &format!("<mergeCells><mergeCell ref='{area}'/></mergeCells>"));
+    for area in ["B2:B3", "$B$2:$B$3", "B3:B2"] {
+        let rows = merged(area).unwrap();
+        assert!(matches!(&rows[1][1], Cell::Number(_)), "{area}");
+        assert!(matches!(&rows[2][1], Cell::Covered(_)), "{area}");
+    }
+    let rows = merged("B:B").unwrap();
+    assert!(rows[1..].iter().all(|row| matches!(row[..], [Cell::Number(_), Cell::Covered(_)])));
+    assert!(matches!(merged("2:2").unwrap()[1][..2], [Cell::Number(_), Cell::Covered(_)]));
+    assert!(matches!(merged("B2:B"), Err(TableError::Unreadable(..))));
+}
+
+#[test]
+fn rows_at_one_place_are_refused() {
+    let rows = |second: &str| format!("<row r='2'><c r='A2'><v>1</v></c></row>{second}");
+    assert!(open(&rows("<row r='3'><c r='A3'><v>1</v></c></row><row r='3'/>")).is_ok());
+    for second in ["<row r='2'><c r='A2'><v>2</v></c></row>", "<row r='1'><c r='A1'><v>2</v></c></row>"] {
+        assert!(matches!(open(&rows(second)), Err(TableError::Unreadable(..))), "{second}");
+    }
+}
+
+#[test]
+fn formulas_of_what_is_calculated_later_have_no_result() {
+    let read = |book_calc: &str, sheet_calc: &str| {
+        let (_, book) = parts(&workbook()).into_iter().find(|(name, _)| name == "xl/workbook.xml").unwrap();
+        let book = String::from_utf8(book).unwrap();
+        let start = book.find("<calcPr").unwrap();
+        let book = format!("{}<calcPr {book_calc}/></workbook>", &book[..start]);
+        let rows = "<sheetData><row r='1'><c r='A1'><f>B1</f><v>0</v></c></row></sheetData>";
+        let sheet = format!("<worksheet{MAIN}>{rows}<sheetCalcPr {sheet_calc}/></worksheet>");
+        let mut table = open_parts(&[("xl/workbook.xml", &book), ("sheet1.xml", &sheet)]).unwrap();
+        table.next(&mut Budget::new(LIMITS)).unwrap().unwrap().cells.remove(0)
+    };
+    for (book, sheet) in [
+        ("fullCalcOnLoad='1'", ""),
+        ("forceFullCalc='1'", ""),
+        ("calcCompleted='0'", ""),
+        ("", "fullCalcOnLoad='1'"),
+    ] {
+        assert!(matches!(read(book, sheet), Cell::Invalid(Fault::Type, _)), "{book} {sheet}");
+    }
+    assert!(matches!(read("forceFullCalc='0' calcCompleted='1'", "fullCalcOnLoad='0'"), Cell::Number(_)));
+}
+
+#[test]
+fn texts_and_dates_that_their_formats_change_are_refused() {
+    let read = |code: &str, cell: &str| {
+        let styles = format!(
+            "<styleSheet{MAIN}><numFmts><numFmt numFmtId='164' formatCode='{code}'/></numFmts>\
+             <cellXfs><xf numFmtId='0'/><xf numFmtId='164'/></cellXfs></styleSheet>"
+        );
+        let sheet = format!("<worksheet{MAIN}><sheetData><row r='1'>{cell}</row></sheetData></worksheet>");
+        let mut table = open_parts(&[("styles.xml", &styles), ("sheet1.xml", &sheet)]).unwrap();
+        table.next(&mut Budget::new(LIMITS)).unwrap().unwrap().cells.remove(0)
+    };
+    let (text, number) = ("<c s='1' t='inlineStr'><is><t>12</t></is></c>", "<c s='1'><v>46082</v></c>");
+    for code in ["&quot;BG-&quot;@", ";;;", "0;0;0;&quot;n/a&quot;", "yyyy-mm-dd;;;"] {
+        assert!(matches!(read(code, text), Cell::Invalid(Fault::Format, _)), "{code}");
+    }
+    for code in ["", "@", "0", "yyyy-mm-dd;@"] {
+        assert_eq!(read(code, text), Cell::Text("12".into()), "{code}");
+    }
+    for code in ["hh:mm", "[h]", "[>50000]yyyy-mm-dd;0"] {
+        assert!(matches!(read(code, number), Cell::Date(Err(_))), "{code}");
+    }
+    assert_eq!(read("yyyy-mm-dd;@", number), Cell::Date(Ok("2026-03-01".into())));
+    assert!(matches!(read("", number), Cell::Number(number) if number.to_text() == Ok("46082".into())));
+}
+
+#[test]
+fn parts_in_utf_16_are_named() {
+    let sheet = format!("<worksheet{MAIN}><sheetData/></worksheet>");
+    for mark in ["", "\u{feff}"] {
+        let text = format!("{mark}{sheet}");
+        for part in [
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>(),
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        ] {
+            let error = open_bytes(vec![("sheet1.xml", part)]).err().unwrap();
+            assert!(
+                matches!(&error, TableError::Unreadable(message, _) if message.contains("UTF-16")),
+                "{error:?}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -104,12 +219,10 @@ fn two_cells_at_one_place_are_refused() {
 }
 
 #[test]
-fn reads_rows_after_the_largest_row_number() {
+fn rows_after_the_largest_row_number_are_refused() {
     let cell = "<c t='str'><v>a</v></c>";
-    let mut table = open(&format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX)).unwrap();
-    let mut budget = Budget::new(LIMITS);
-    let lines = [0; 2].map(|_| table.next(&mut budget).unwrap().unwrap().line);
-    assert_eq!(lines, [u64::MAX; 2]);
+    let error = open(&format!("<row r='{}'>{cell}</row><row>{cell}</row>", u64::MAX)).err();
+    assert!(matches!(error, Some(TableError::Unreadable(_, Some(u64::MAX)))));
 }
 
 proptest! {

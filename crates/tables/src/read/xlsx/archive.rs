@@ -13,6 +13,8 @@ use crate::read::error::TableError;
 use crate::read::format::refused;
 
 const BUFFER_BYTES: usize = 16 << 10;
+/// How XML in UTF-16 begins, with and without a byte order mark.
+const UTF_16_STARTS: [&[u8]; 4] = [b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<"];
 
 /// An open archive.
 pub(crate) struct Archive(ZipArchive<File>);
@@ -90,7 +92,7 @@ impl Archive {
         };
         let mut part = self.0.by_index(index).map_err(unreadable)?.take(max_bytes as u64);
         let mut unpacked = tempfile::tempfile().map_err(TableError::Disk)?;
-        let (mut buffer, mut size) = (vec![0; BUFFER_BYTES], 0);
+        let (mut buffer, mut size, mut head) = (vec![0; BUFFER_BYTES], 0, Vec::new());
         loop {
             let read = part.read(&mut buffer).map_err(TableError::of_reading)?;
             if read == 0 {
@@ -98,6 +100,10 @@ impl Archive {
             }
             unpacked.write_all(&buffer[..read]).map_err(TableError::Disk)?;
             size += read;
+            head.extend_from_slice(&buffer[..read.min(2_usize.saturating_sub(head.len()))]);
+        }
+        if UTF_16_STARTS.contains(&&*head) {
+            return Err(TableError::unreadable("has a part in UTF-16: save it again as XLSX", None));
         }
         unpacked.rewind().map_err(TableError::Disk)?;
         Ok(Some((unpacked, size)))

@@ -75,6 +75,20 @@ pub(crate) enum NumberStyle {
     Date,
     /// A date, or an instant: the format shows that it is in UTC.
     UtcDate,
+    /// A date whose day the format does not show, or not always.
+    NoDate,
+}
+
+/// The message for a date cell that shows something else.
+pub(crate) const NO_DATE: &str =
+    "is a date whose number format shows something else: give the cell a date format, such as yyyy-mm-dd";
+
+/// What the style of a cell makes of its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CellStyle {
+    pub(crate) number: NumberStyle,
+    /// Texts are shown as they are.
+    pub(crate) shows_texts: bool,
 }
 
 /// The length up to which the text of a number has no more digits than spreadsheets keep.
@@ -89,6 +103,7 @@ pub(crate) fn parse_numeric(text: String, style: &NumberStyle, is_1904: bool, is
         _ => return Cell::Text(text),
     };
     match style {
+        NumberStyle::NoDate if !is_formula || value.abs() > 0.0 => Cell::Date(Err(NO_DATE)),
         NumberStyle::Date | NumberStyle::UtcDate if !is_formula || value.abs() > 0.0 => {
             Cell::Date(parse_serial_date(value, *style == NumberStyle::UtcDate, is_1904))
         }
@@ -123,6 +138,8 @@ fn parse_serial_date(serial: f64, is_utc: bool, is_1904: bool) -> Result<String,
     // Day 60 is 29 February 1900, which did not exist. Later dates therefore count from one day earlier.
     let epoch = match days {
         _ if is_1904 => NaiveDate::from_ymd_opt(1904, 1, 1),
+        // Day 0 is shown as 0 January 1900.
+        Some(0 | 60) => None,
         Some(61..) => NaiveDate::from_ymd_opt(1899, 12, 30),
         _ => NaiveDate::from_ymd_opt(1899, 12, 31),
     };
@@ -187,9 +204,11 @@ mod tests {
         assert_eq!(date("44620", true), "2026-03-01");
         assert_eq!(date("1", false), "1900-01-01");
         assert_eq!(date("61", false), "1900-03-01");
-        for bad in ["46082.5", "-1", "1e9", "2958466"] {
+        assert_eq!([date("59", false), date("0", true)], ["1900-02-28", "1904-01-01"]);
+        for bad in ["46082.5", "-1", "1e9", "2958466", "0", "60"] {
             assert_eq!(date(bad, false), "invalid", "{bad}");
         }
+        assert_eq!(read("46082", NumberStyle::NoDate, false), "invalid");
         let nothing = parse_numeric("0".into(), &NumberStyle::Date, false, true);
         assert!(matches!(nothing, Cell::Number(number) if number.is_formula));
         assert_eq!(parse_iso_date("2026-03-01T00:00:00.000"), "2026-03-01");

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use quick_xml::events::Event;
 
-use super::cell::NumberStyle;
+use super::cell::{CellStyle, NumberStyle};
 use super::xml::{Namespace, XmlReader, attribute, attributes, parse_number};
 use crate::read::budget::Budget;
 use crate::read::error::TableError;
 use crate::read::number_format::NumberFormat;
 
-/// Reads the styles part. Returns for each cell style what it makes of a number.
+/// Reads the styles part. Returns what each cell style makes of a value.
 pub(crate) fn read_number_styles(
     mut xml: XmlReader,
     budget: &mut Budget,
-) -> Result<Vec<NumberStyle>, TableError> {
+) -> Result<Vec<CellStyle>, TableError> {
     let (mut custom_formats, mut styles) = (HashMap::new(), Vec::new());
     let (mut in_formats, mut in_cell_styles) = (false, false);
     let mut built_in_formats = HashMap::new();
@@ -26,11 +26,15 @@ pub(crate) fn read_number_styles(
             Event::Start(e) => match e.local_name().as_ref() {
                 b"numFmts" => in_formats = true,
                 b"numFmt" if in_formats => {
-                    let (mut id, mut style) = (None, NumberStyle::General);
+                    let (mut id, mut style) = (None, style_of_id(0));
                     for (name, value) in attributes(&e) {
                         match name {
                             b"numFmtId" => id = parse_number(&value),
-                            b"formatCode" => style = style_of_format(&value),
+                            b"formatCode" => {
+                                let shows_texts =
+                                    NumberFormat::new(&String::from_utf8_lossy(&value)).shows_texts();
+                                style = CellStyle { number: style_of_format(&value), shows_texts };
+                            }
                             _ => {}
                         }
                     }
@@ -57,9 +61,11 @@ pub(crate) fn read_number_styles(
 }
 
 /// Returns the style of a built-in format (ECMA-376, 18.8.30).
-fn style_of_id(id: u64) -> NumberStyle {
+fn style_of_id(id: u64) -> CellStyle {
+    let plain = |number| CellStyle { number, shows_texts: true };
     let code = match id {
-        _ if is_built_in_date_format(id) => return NumberStyle::Date,
+        18..=21 | 32 | 33 | 45..=47 => return plain(NumberStyle::NoDate),
+        _ if is_built_in_date_format(id) => return plain(NumberStyle::Date),
         1 => "0",
         2 => "0.00",
         3 => "#,##0",
@@ -78,9 +84,9 @@ fn style_of_id(id: u64) -> NumberStyle {
         43 => "_-* #,##0.00_-;-* #,##0.00_-;_-* \"-\"??_-;_-@_-",
         44 => "_-$* #,##0.00_-;-$* #,##0.00_-;_-$* \"-\"??_-;_-@_-",
         48 => "##0.0E+0",
-        _ => return NumberStyle::General,
+        _ => return plain(NumberStyle::General),
     };
-    NumberStyle::Format(NumberFormat::new(code))
+    plain(NumberStyle::Format(NumberFormat::new(code)))
 }
 
 /// Returns true for the built-in formats of dates and times (ECMA-376, 18.8.30), including those of East Asian locales.
@@ -92,45 +98,62 @@ fn is_built_in_date_format(id: u64) -> bool {
 fn style_of_format(code: &[u8]) -> NumberStyle {
     let literals: [&[u8]; 4] = [b"\"Z\"", b"\\Z", b"\" UTC\"", b"\"UTC\""];
     // Some programs write the German name of General.
-    let is_general = [&b"General"[..], b"@", b"Standard"].iter().any(|name| code.eq_ignore_ascii_case(name));
-    if is_general {
-        NumberStyle::General
-    } else if !is_date_format(code) {
-        NumberStyle::Format(NumberFormat::new(&String::from_utf8_lossy(code)))
-    } else if literals.iter().any(|literal| code.ends_with(literal)) {
-        NumberStyle::UtcDate
-    } else {
-        NumberStyle::Date
+    let is_general =
+        [&b"General"[..], b"@", b"Standard", b""].iter().any(|name| code.eq_ignore_ascii_case(name));
+    match date_format(code) {
+        _ if is_general => NumberStyle::General,
+        DateFormat::None => NumberStyle::Format(NumberFormat::new(&String::from_utf8_lossy(code))),
+        DateFormat::NoDate => NumberStyle::NoDate,
+        DateFormat::Date if literals.iter().any(|literal| code.ends_with(literal)) => NumberStyle::UtcDate,
+        DateFormat::Date => NumberStyle::Date,
     }
 }
 
-/// Returns true for a format code with a part of a date or time outside quoted, escaped and bracketed text.
-fn is_date_format(code: &[u8]) -> bool {
+/// What a format code shows of a date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DateFormat {
+    /// The code is no date format.
+    None,
+    /// A time or a duration only, a date with digits that are not its own, or a date only for some values.
+    NoDate,
+    Date,
+}
+
+/// Finds the parts of a date or time in a format code, outside quoted, escaped and bracketed text.
+fn date_format(code: &[u8]) -> DateFormat {
+    let (mut has_day, mut has_month_or_minute, mut has_time, mut is_other) = (false, false, false, false);
     let mut bytes = code.iter();
     while let Some(byte) = bytes.next() {
         match byte {
             b'"' => {
-                let _ = bytes.find(|byte| **byte == b'"');
+                let literal: Vec<u8> = bytes.by_ref().take_while(|byte| **byte != b'"').copied().collect();
+                is_other |= literal.iter().any(u8::is_ascii_digit);
             }
             b'[' => {
-                // Elapsed time such as `[h]`. Other brackets contain colours and locales.
-                let elapsed = bytes.clone().next().is_some_and(|byte| b"hHmMsS".contains(byte));
-                let length = bytes.clone().take_while(|byte| **byte != b']').count();
-                if elapsed && length <= 2 {
-                    return true;
-                }
-                let _ = bytes.find(|byte| **byte == b']');
+                let content: Vec<u8> = bytes.by_ref().take_while(|byte| **byte != b']').copied().collect();
+                // Elapsed time such as `[h]`, or a condition. Other brackets contain colours and locales.
+                has_time |= content.len() <= 2 && content.iter().any(|byte| b"hHmMsS".contains(byte));
+                is_other |= matches!(content.first(), Some(b'<' | b'>' | b'='));
             }
-            b'\\' | b'_' | b'*' => {
+            b'\\' => is_other |= bytes.next().is_some_and(u8::is_ascii_digit),
+            b'_' | b'*' => {
                 bytes.next();
             }
             // The next section is for negative numbers.
-            b';' => return false,
-            byte if b"dDmMyYhHsS".contains(byte) => return true,
+            b';' => break,
+            b'd' | b'D' | b'y' | b'Y' => has_day = true,
+            b'm' | b'M' => has_month_or_minute = true,
+            b'h' | b'H' | b's' | b'S' => has_time = true,
             _ => {}
         }
     }
-    false
+    if !(has_day || has_month_or_minute || has_time) {
+        DateFormat::None
+    } else if is_other || !(has_day || has_month_or_minute && !has_time) {
+        DateFormat::NoDate
+    } else {
+        DateFormat::Date
+    }
 }
 
 #[cfg(test)]
@@ -142,25 +165,38 @@ mod tests {
         for code in ["yyyy\\-mm\\-dd\\ hh:mm:ss\"Z\"", "yyyy-mm-dd hh:mm\\Z", "d/m/yy h:mm\" UTC\""] {
             assert_eq!(style_of_format(code.as_bytes()), NumberStyle::UtcDate, "{code}");
         }
-        for code in ["yyyy-mm-dd hh:mm", "\"Z\" d/m/yy", "hh:mm:ss"] {
+        for code in ["yyyy-mm-dd hh:mm", "\"Z\" d/m/yy"] {
             assert_eq!(style_of_format(code.as_bytes()), NumberStyle::Date, "{code}");
         }
         let number = NumberStyle::Format(NumberFormat::new("0.0\"Z\""));
         assert_eq!(style_of_format(b"0.0\"Z\""), number);
-        for general in [&b"General"[..], b"GENERAL", b"@", b"Standard"] {
+        for general in [&b"General"[..], b"GENERAL", b"@", b"Standard", b""] {
             assert_eq!(style_of_format(general), NumberStyle::General);
         }
     }
 
     #[test]
     fn detects_date_formats() {
-        for code in ["yyyy-mm-dd", "d/m/yy", "[$-409]mmmm\\ d", "h:mm AM/PM", "[h]:mm", "[Red]dd.mm"] {
-            assert!(is_date_format(code.as_bytes()), "{code}");
+        for code in [
+            "yyyy-mm-dd",
+            "d/m/yy",
+            "[$-409]mmmm\\ d",
+            "d/m/yy h:mm AM/PM",
+            "mmmm",
+            "[Red]dd.mm",
+            "yyyy-mm-dd;@",
+        ] {
+            assert_eq!(date_format(code.as_bytes()), DateFormat::Date, "{code}");
+        }
+        for code in
+            ["hh:mm", "[h]", "[h]:mm", "mm:ss", "h:mm AM/PM", "[>50000]yyyy-mm-dd;0", "\"2027\"-mm-dd"]
+        {
+            assert_eq!(date_format(code.as_bytes()), DateFormat::NoDate, "{code}");
         }
         for code in
             ["General", "0.00", "#,##0", "\"days\" 0", "0\\d", "[Red]0", "0_d", "@", "[Magenta]0.0", "0;d"]
         {
-            assert!(!is_date_format(code.as_bytes()), "{code}");
+            assert_eq!(date_format(code.as_bytes()), DateFormat::None, "{code}");
         }
     }
 }

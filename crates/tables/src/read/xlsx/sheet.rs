@@ -7,7 +7,7 @@ use crate::read::Fault;
 use quick_xml::events::Event;
 
 use super::cell::{CellType, parse_column};
-use super::merged::MergedCells;
+use super::merged::{MergedCells, ROWS_OUT_OF_ORDER};
 use super::workbook::Workbook;
 use super::xml::{Namespace, TextCollector, XmlReader, attributes, parse_number};
 use crate::read::budget::{Budget, MAX_COLUMNS};
@@ -21,6 +21,8 @@ pub(crate) struct SheetRows {
     merged: MergedCells,
     /// The number of the last row.
     line: u64,
+    /// The number of the last row with content.
+    filled_line: Option<u64>,
     is_hidden: bool,
     /// All rows were read.
     done: bool,
@@ -40,8 +42,8 @@ impl SheetRows {
     /// # Errors
     /// If there are no rows, or too many merged cells.
     pub(crate) fn open(mut part: File, budget: &mut Budget) -> Result<Self, TableError> {
-        // Merged cells stand after the rows. Few sheets have any.
-        let has_merged = contains(&mut part, b"mergeCell")?;
+        // Merged cells and `sheetCalcPr` stand after the rows. Few sheets have any.
+        let has_merged = contains(&mut part, b"mergeCell")? || contains(&mut part, b"sheetCalcPr")?;
         part.rewind().map_err(TableError::Disk)?;
         if !has_merged {
             return Self::open_start(part, budget);
@@ -64,7 +66,8 @@ impl SheetRows {
                 _ => {}
             }
         }
-        Ok(Self { xml, merged: MergedCells::default(), line: 0, is_hidden: false, done: false })
+        let merged = MergedCells::default();
+        Ok(Self { xml, merged, line: 0, filled_line: None, is_hidden: false, done: false })
     }
 
     /// Returns the next row, which may be blank, without trailing blank cells.
@@ -101,10 +104,11 @@ impl SheetRows {
                     }
                     let content = read_content(&mut self.xml, cell_type, budget)?;
                     let is_formula = content.is_formula;
-                    let cell = if content.has_result && !(is_formula && workbook.is_recalculated()) {
+                    let is_recalculated = workbook.is_recalculated() || self.merged.is_recalculated;
+                    let cell = if content.has_result && !(is_formula && is_recalculated) {
                         workbook.cell(cell_type, style, content.text, is_formula)?
                     } else {
-                        let message = "is a formula without a result: open the file in a spreadsheet application and save it";
+                        let message = "is a formula without a result: open the file in a spreadsheet application and save it, or replace the formula by its value";
                         Cell::Invalid(Fault::Type, message)
                     };
                     budget.take_text(cell.text_bytes())?;
@@ -135,6 +139,12 @@ impl SheetRows {
                     }
                 }
                 (Namespace::Main, Event::End(e)) if e.local_name().as_ref() == b"row" => {
+                    if !cells.is_empty() {
+                        if self.filled_line.is_some_and(|last| self.line <= last) {
+                            return Err(TableError::unreadable(ROWS_OUT_OF_ORDER, Some(self.line)));
+                        }
+                        self.filled_line = Some(self.line);
+                    }
                     let mut row = TableRow { line: self.line, cells, is_hidden: self.is_hidden, formulas };
                     self.merged.mark(&mut row)?;
                     return Ok(Some(row));

@@ -6,9 +6,9 @@ use crate::read::Fault;
 use quick_xml::events::Event;
 
 use super::archive::Archive;
-use super::cell::{CellType, NumberStyle, parse_iso_date, parse_numeric};
+use super::cell::{CellStyle, CellType, NO_DATE, NumberStyle, parse_iso_date, parse_numeric};
 use super::number_styles::read_number_styles;
-use super::xml::{Namespace, TextCollector, XmlReader, attributes, decode_escapes, is_true};
+use super::xml::{Namespace, TextCollector, XmlReader, attribute, attributes, decode_escapes, is_true};
 use crate::read::budget::Budget;
 use crate::read::cell::{Cell, SPREADSHEET_ERROR};
 use crate::read::error::TableError;
@@ -31,8 +31,8 @@ const RELATIONS: [&[u8]; 2] = [
 /// The parts of a workbook that its cells refer to.
 pub(crate) struct Workbook {
     strings: SharedStrings,
-    /// What each style makes of numbers.
-    styles: Vec<NumberStyle>,
+    /// What each style makes of values.
+    styles: Vec<CellStyle>,
     book: Book,
 }
 
@@ -126,7 +126,9 @@ impl Workbook {
         value: String,
         is_formula: bool,
     ) -> Result<Cell, TableError> {
-        Ok(match cell_type {
+        let style = usize::try_from(style.unwrap_or_default()).ok().and_then(|style| self.styles.get(style));
+        let number_style = style.map_or(&NumberStyle::General, |style| &style.number);
+        let cell = match cell_type {
             CellType::Shared if value.is_empty() => Cell::Text(value),
             CellType::Shared => {
                 let string = value.trim().parse().ok().and_then(|index| self.strings.get(index));
@@ -142,13 +144,16 @@ impl Workbook {
             }),
             CellType::Error => Cell::Invalid(Fault::Type, SPREADSHEET_ERROR),
             CellType::Date if value.trim().is_empty() => Cell::Text(value),
+            CellType::Date if *number_style == NumberStyle::NoDate => Cell::Date(Err(NO_DATE)),
             CellType::Date => Cell::Date(Ok(parse_iso_date(value.trim()))),
-            CellType::Number => {
-                let style = usize::try_from(style.unwrap_or_default()).unwrap_or(usize::MAX);
-                let style = self.styles.get(style).unwrap_or(&NumberStyle::General);
-                parse_numeric(value, style, self.book.is_1904, is_formula)
-            }
-        })
+            CellType::Number => parse_numeric(value, number_style, self.book.is_1904, is_formula),
+        };
+        let is_text = matches!(cell_type, CellType::Shared | CellType::Inline | CellType::FormulaText);
+        if is_text && !cell.is_blank() && style.is_some_and(|style| !style.shows_texts) {
+            let message = "is a text whose number format shows another one: format the cell as text, then type what it shows";
+            return Ok(Cell::Invalid(Fault::Format, message));
+        }
+        Ok(cell)
     }
 }
 
@@ -200,7 +205,12 @@ impl Book {
                         book.sheets.extend(id.map(|id| (name, id)));
                     }
                     b"workbookPr" => book.is_1904 = is_true(&e, b"date1904"),
-                    b"calcPr" => book.is_recalculated = is_true(&e, b"fullCalcOnLoad"),
+                    b"calcPr" => {
+                        let is_incomplete = attribute(&e, b"calcCompleted")
+                            .is_some_and(|value| matches!(value.trim_ascii(), b"0" | b"false"));
+                        let is_forced = is_true(&e, b"fullCalcOnLoad") || is_true(&e, b"forceFullCalc");
+                        book.is_recalculated = is_incomplete || is_forced;
+                    }
                     _ => {}
                 },
                 _ => {}
