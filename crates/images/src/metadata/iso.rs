@@ -2,6 +2,7 @@
 //! are not known become free space, and items that are not images are erased. EXIF and XMP data is also found by how it
 //! begins, in boxes that cannot be read.
 
+use std::collections::HashSet;
 use std::io::{self, Read, Seek};
 use std::ops::{ControlFlow, Range};
 
@@ -45,7 +46,9 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
     let mut boxes = Boxes::default();
     let size = reader.size;
     boxes.read(reader, 0..size, FILE)?;
-    boxes.items.clean_exif(reader, &mut boxes.erased, &mut edits)?;
+    if let Some(items) = &boxes.items {
+        items.clean_exif(reader, &mut boxes.erased, &mut edits)?;
+    }
     for range in merged(boxes.erased, size) {
         if !edits.touches(range.start, range.end) {
             edits.erase(range.start, range.end);
@@ -75,7 +78,8 @@ struct Box {
 #[derive(Default)]
 struct Boxes {
     count: usize,
-    items: Items,
+    /// The items of the first box that lists some: a file has one.
+    items: Option<Items>,
     /// What is overwritten with zeros.
     erased: Vec<Range<u64>>,
     /// Where the names of boxes are that become free space.
@@ -93,6 +97,7 @@ impl Boxes {
         kept: &[&[u8; 4]],
     ) -> io::Result<()> {
         let mut end = range.start;
+        let mut seen = HashSet::new();
         reader.seek(end)?;
         while let Some(found) = next_box(reader, range.end)? {
             self.count += 1;
@@ -103,18 +108,26 @@ impl Boxes {
             let content = found.content.clone();
             if FREE.contains(&&found.name) {
                 self.erased.push(content.clone());
-            } else if !kept.contains(&&found.name) {
+            } else if !kept.contains(&&found.name) || (kept == META && !seen.insert(found.name)) {
                 self.freed.push(found.name_at);
                 self.erased.push(content.clone());
             }
             match &found.name {
+                b"meta" if kept == FILE && self.items.is_some() => {
+                    let mut items = Items::parse(&reader.bytes(found.length())?, content.start);
+                    self.erased.extend(items.unknown());
+                    self.erased.extend(items.exif());
+                    self.freed.push(found.name_at);
+                    self.erased.push(content.clone());
+                }
                 // After its version and flags.
                 b"meta" if kept == FILE => {
                     let (start, end) = (content.start, content.end);
                     let bytes = reader.bytes(end - start)?;
-                    self.items = Items::parse(&bytes, start);
-                    self.erased.extend(self.items.unknown());
-                    self.erased.extend(self.items.names());
+                    let mut items = Items::parse(&bytes, start);
+                    self.erased.extend(items.unknown());
+                    self.erased.extend(items.names());
+                    self.items = Some(items);
                     self.read(reader, (start + 4).min(end)..end, META)?;
                 }
                 b"iprp" if kept == META => self.read(reader, content.clone(), PROPERTIES)?,

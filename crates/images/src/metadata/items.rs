@@ -37,7 +37,11 @@ impl Items {
     /// cannot be read are not found.
     pub(super) fn parse(meta: &[u8], at: u64) -> Self {
         let mut items = Self::default();
-        let children: HashMap<_, _> = children(meta.get(4..).unwrap_or_default()).collect();
+        let mut first = HashMap::new();
+        for (name, content) in children(meta.get(4..).unwrap_or_default()) {
+            first.entry(name).or_insert(content);
+        }
+        let children = first;
         // The name of the handler comes after its version, its type and reserved bytes.
         let handler = children.get(b"hdlr").and_then(|handler| handler.get(24..));
         items.names.extend(handler.and_then(|text| name(text, at + offset_in(meta, text))));
@@ -66,6 +70,11 @@ impl Items {
     /// Returns the parts of items that are neither images nor EXIF data.
     pub(super) fn unknown(&mut self) -> Vec<Range<u64>> {
         std::mem::take(&mut self.unknown)
+    }
+
+    /// Returns the parts of items with EXIF data.
+    pub(super) fn exif(&mut self) -> Vec<Range<u64>> {
+        std::mem::take(&mut self.exif).into_iter().flatten().collect()
     }
 
     /// Cleans EXIF data. What cannot be read is added to `erased`.

@@ -326,6 +326,18 @@ fn only_known_boxes_and_images_of_avif_stay() {
     assert_eq!(find_metadata(Cursor::new(&plain), MetadataFormat::Iso).unwrap(), []);
 }
 
+/// A second list of items does not hide those of the first one.
+#[test]
+fn a_second_list_of_items_hides_no_metadata() {
+    let exif = [&[0; 4][..], b"MM\0*\0\0\xff\xffSECRET"].concat();
+    for second in [&b""[..], &[0; 4], &iso_box(b"iinf", &[0; 6])] {
+        let content = avif(&[(b"av01", b"PIXELS"), (b"Exif", &exif)], b"", &[], &iso_box(b"meta", second));
+        let result = stripped(&content, MetadataFormat::Iso);
+        assert!(has_secret(&content) && !has_secret(&result) && has(&result, b"PIXELS"));
+        assert_eq!(stripped(&result, MetadataFormat::Iso), result);
+    }
+}
+
 /// Metadata in boxes that cannot be read is found by how it begins.
 #[test]
 fn metadata_of_damaged_heic_is_overwritten() {
