@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn knows_the_options_of_trials() {
         let check = |line: &str| check_xtask(&words(line)).is_ok();
-        assert!(check("crash --seed 2") && check("expand --release v1.0.0"));
-        assert!(!check("crash --sede 2"));
+        assert!(check("trials crash --seed 2") && check("trials expand --release v1.0.0"));
+        assert!(!check("trials crash --sede 2"));
     }
 }
