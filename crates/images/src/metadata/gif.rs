@@ -7,7 +7,8 @@ use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 6;
 /// The extensions of applications that stay: how often an animation repeats, and a colour profile.
-const KEPT: [&[u8]; 3] = [b"\x0bNETSCAPE2.0", b"\x0bANIMEXTS1.0", b"\x0bICCRGBG1012"];
+const REPEATS: [&[u8]; 2] = [b"\x0bNETSCAPE2.0", b"\x0bANIMEXTS1.0"];
+const PROFILE: &[u8] = b"\x0bICCRGBG1012";
 /// Bytes of the name of an application, after their number.
 const NAME_BYTES: u64 = 12;
 /// The kinds of extensions: of an application, and how an image is shown.
@@ -30,14 +31,28 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
             Some(0x21) => {
                 let kind = reader.byte()?;
                 let blocks = reader.position();
-                let is_kept = match kind {
-                    Some(APPLICATION) => KEPT.contains(&&*reader.bytes(NAME_BYTES)?),
-                    kind => kind == Some(CONTROL),
+                let name = if kind == Some(APPLICATION) { reader.bytes(NAME_BYTES)? } else { Vec::new() };
+                // The length of the only block that stays.
+                let only = match kind {
+                    Some(CONTROL) => Some(4),
+                    _ if REPEATS.contains(&&*name) => Some(3),
+                    _ => None,
+                };
+                let only_end = match only {
+                    Some(length) if reader.byte()? == Some(length) => {
+                        Some(reader.position() + u64::from(length))
+                    }
+                    _ => None,
                 };
                 reader.seek(blocks)?;
                 skip_blocks(reader)?;
-                if !is_kept {
-                    edits.remove(start, reader.position());
+                let end = reader.position();
+                match only_end {
+                    // The empty block ends the extension.
+                    Some(only_end) if only_end + 1 < end => edits.replace(only_end, end, vec![0]),
+                    Some(_) => {}
+                    None if name == PROFILE => {}
+                    None => edits.remove(start, end),
                 }
             }
             // An image: position and size, a palette, the size of codes, then blocks.

@@ -231,6 +231,13 @@ fn only_known_chunks_of_webp_stay() {
             frame(&[]),
         ])
     };
+    let longer = riff(&[
+        riff_chunk(b"VP8X", b"\x02\0\0\0\x13\0\0\x0d\0\0SECRET!"),
+        riff_chunk(b"ANIM", b"\0\0\0\0\0\0SECRET"),
+        frame(&[]),
+        frame(&[]),
+    ]);
+    assert_eq!(stripped(&longer, MetadataFormat::WebP), animation(&[]), "bytes after the fields");
     let content = animation(&riff_chunk(b"C2PA", b"SECRET!"));
     assert_eq!(stripped(&content, MetadataFormat::WebP), animation(&[]), "chunks of a frame");
 }
@@ -251,6 +258,16 @@ fn only_known_extensions_of_gif_stay() {
     }
     let repeated = with(b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0\0");
     assert_eq!(stripped(&repeated, MetadataFormat::Gif), repeated);
+    for (kept, more) in [
+        (&b"\x21\xff\x0bNETSCAPE2.0\x03\x01\0\0"[..], &b"\x06SECRET"[..]),
+        (b"\x21\xff\x0bANIMEXTS1.0\x03\x01\0\0", b"\x06SECRET\x01x"),
+        (b"\x21\xf9\x04\0\0\0\0", b"\x06SECRET"),
+    ] {
+        let content = with(&[kept, more, b"\0"].concat());
+        assert_eq!(stripped(&content, MetadataFormat::Gif), with(&[kept, b"\0"].concat()), "{kept:?}");
+    }
+    let longer = with(b"\x21\xff\x0bNETSCAPE2.0\x09\x01\0\0SECRET\0");
+    assert_eq!(stripped(&longer, MetadataFormat::Gif), image);
 }
 
 fn iso_box(name: &[u8], content: &[u8]) -> Vec<u8> {

@@ -62,8 +62,12 @@ impl Chunks {
             let chunk_end = (data + u64::from(length) + u64::from(length % 2)).min(end);
             match &name {
                 b"VP8 " | b"VP8L" | b"ALPH" => {}
-                b"VP8X" if !is_frame => self.flags = reader.byte()?.map(|flags| (data, flags)),
-                b"ANIM" | b"ICCP" if !is_frame => {}
+                b"VP8X" if !is_frame => {
+                    self.flags = reader.byte()?.map(|flags| (data, flags));
+                    self.shorten(data, chunk_end, 10);
+                }
+                b"ANIM" if !is_frame => self.shorten(data, chunk_end, 6),
+                b"ICCP" if !is_frame => {}
                 b"ANMF" if !is_frame => {
                     reader.seek(data + FRAME_HEADER_BYTES as u64)?;
                     let removed = self.read(reader, chunk_end.min(data + u64::from(length)), true)?;
@@ -86,6 +90,15 @@ impl Chunks {
             reader.seek(chunk_end)?;
         }
         Ok(self.edits.removed_bytes() - before)
+    }
+
+    /// Removes what follows the fields of a chunk, which have this many bytes.
+    fn shorten(&mut self, data: u64, chunk_end: u64, fields: u32) {
+        let end = data + u64::from(fields);
+        if end < chunk_end {
+            self.edits.replace(data - 4, data, fields.to_le_bytes().to_vec());
+            self.edits.remove(end, chunk_end);
+        }
     }
 }
 
