@@ -40,6 +40,11 @@ const PROPERTY: &[&[u8; 4]] = &[
 ];
 const MOVIE: &[&[u8; 4]] = &[b"mvhd", b"trak", b"mvex", b"iods"];
 const TRACK: &[&[u8; 4]] = &[b"tkhd", b"mdia", b"edts", b"tref", b"trgr"];
+const MEDIA: &[&[u8; 4]] = &[b"mdhd", b"hdlr", b"minf", b"elng"];
+/// Which items belong together.
+const GROUPS: &[&[u8; 4]] = &[b"altr", b"ster", b"eqiv", b"brst", b"tsyn", b"pymd", b"pano"];
+/// Bytes of a handler before its name.
+const HANDLER_BYTES: u64 = 24;
 
 pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
     let mut edits = Edits::default();
@@ -48,6 +53,9 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
     boxes.read(reader, 0..size, FILE)?;
     if let Some(items) = &boxes.items {
         items.clean_exif(reader, &mut boxes.erased, &mut edits)?;
+        if let Some(used) = items.used().filter(|_| !boxes.has_samples) {
+            boxes.erased.extend(unused(boxes.data, used, size));
+        }
     }
     for range in merged(boxes.erased, size) {
         if !edits.touches(range.start, range.end) {
@@ -80,6 +88,10 @@ struct Boxes {
     count: usize,
     /// The items of the first box that lists some: a file has one.
     items: Option<Items>,
+    /// Where the data of items is.
+    data: Vec<Range<u64>>,
+    /// Whether there are tracks, whose samples are in no item.
+    has_samples: bool,
     /// What is overwritten with zeros.
     erased: Vec<Range<u64>>,
     /// Where the names of boxes are that become free space.
@@ -106,6 +118,7 @@ impl Boxes {
                 return Ok(());
             }
             let content = found.content.clone();
+            self.has_samples |= kept == FILE && [b"moov", b"moof"].contains(&&found.name);
             if FREE.contains(&&found.name) {
                 self.erased.push(content.clone());
             } else if !kept.contains(&&found.name) || (kept == META && !seen.insert(found.name)) {
@@ -130,10 +143,15 @@ impl Boxes {
                     self.items = Some(items);
                     self.read(reader, (start + 4).min(end)..end, META)?;
                 }
+                b"mdat" if kept == FILE => self.data.push(content.clone()),
+                b"idat" if kept == META => self.data.push(content.clone()),
+                b"grpl" if kept == META => self.read(reader, content.clone(), GROUPS)?,
                 b"iprp" if kept == META => self.read(reader, content.clone(), PROPERTIES)?,
                 b"ipco" if kept == PROPERTIES => self.read(reader, content.clone(), PROPERTY)?,
                 b"moov" if kept == FILE => self.read(reader, content.clone(), MOVIE)?,
                 b"trak" if kept == MOVIE => self.read(reader, content.clone(), TRACK)?,
+                b"mdia" if kept == TRACK => self.read(reader, content.clone(), MEDIA)?,
+                b"hdlr" if kept == MEDIA => self.erased.push(content.start + HANDLER_BYTES..content.end),
                 _ => {}
             }
             end = content.end;
@@ -188,6 +206,25 @@ fn merged(mut ranges: Vec<Range<u64>>, size: u64) -> Vec<Range<u64>> {
         }
     }
     merged
+}
+
+/// Returns what of `data` is in none of the parts that are used.
+fn unused(data: Vec<Range<u64>>, used: Vec<Range<u64>>, size: u64) -> Vec<Range<u64>> {
+    let mut used = merged(used, size).into_iter().peekable();
+    let mut unused = Vec::new();
+    for Range { start: mut at, end } in merged(data, size) {
+        while let Some(part) = used.peek().cloned().filter(|part| part.start < end) {
+            unused.push(at..part.start);
+            at = at.max(part.end);
+            if part.end > end {
+                break;
+            }
+            used.next();
+        }
+        unused.push(at..end);
+    }
+    // Those that are empty are dropped where these are merged.
+    unused
 }
 
 /// Finds EXIF and XMP data by how it begins. Returns where the content begins that is not searched, because there is so

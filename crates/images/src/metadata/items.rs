@@ -30,6 +30,9 @@ pub(super) struct Items {
     /// The names of the items and of the handler, which are texts of any content.
     names: Vec<Range<u64>>,
     exif: Vec<Vec<Range<u64>>>,
+    images: Vec<Range<u64>>,
+    /// Whether the parts of all items were found.
+    is_complete: bool,
 }
 
 impl Items {
@@ -54,11 +57,18 @@ impl Items {
         let types = types(iinf);
         let data = children.get(b"idat").map(|idat| at + offset_in(meta, idat));
         let Some(iloc) = children.get(b"iloc") else { return items };
-        let _ = locations(iloc, data, &mut |id, parts| match types.get(&id) {
+        let mut is_known = true;
+        let read = locations(iloc, data, &mut |id, parts| match types.get(&id) {
             Some(name) if name == EXIF => items.exif.push(parts),
             Some(name) if !IMAGES.contains(&name) => items.unknown.extend(parts),
-            _ => {}
+            Some(_) => {
+                // A part without a length reaches to the end of the content.
+                is_known &= parts.iter().all(|part| part.start < part.end);
+                items.images.extend(parts);
+            }
+            None => is_known = false,
         });
+        items.is_complete = is_known && read.is_some();
         items
     }
 
@@ -75,6 +85,12 @@ impl Items {
     /// Returns the parts of items with EXIF data.
     pub(super) fn exif(&mut self) -> Vec<Range<u64>> {
         std::mem::take(&mut self.exif).into_iter().flatten().collect()
+    }
+
+    /// Returns the parts of images and EXIF data, or `None` if there may be more.
+    pub(super) fn used(&self) -> Option<Vec<Range<u64>>> {
+        let parts = || self.images.iter().chain(self.exif.iter().flatten()).cloned();
+        self.is_complete.then(|| parts().collect())
     }
 
     /// Cleans EXIF data. What cannot be read is added to `erased`.
@@ -110,10 +126,17 @@ impl Items {
 /// Returns the boxes in content: name and content.
 fn children(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
-        let length = usize::try_from(number(bytes, 0, 4)?).ok()?;
-        let (header, content) = bytes.get(..length)?.split_at_checked(8)?;
-        bytes = &bytes[length..];
-        Some((*header.last_chunk()?, content))
+        // As the lengths of boxes of the file.
+        let (length, header) = match number(bytes, 0, 4)? {
+            0 => (bytes.len() as u64, 8),
+            1 => (number(bytes, 8, 8)?, 16),
+            length => (length, 8),
+        };
+        let end = usize::try_from(length).map_or(bytes.len(), |length| length.min(bytes.len()));
+        let name = *bytes.get(4..)?.first_chunk()?;
+        let content = bytes.get(header..end)?;
+        bytes = &bytes[end..];
+        Some((name, content))
     })
 }
 

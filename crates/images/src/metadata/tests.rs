@@ -277,6 +277,17 @@ fn iso_box(name: &[u8], content: &[u8]) -> Vec<u8> {
 
 /// Returns an AVIF with items of these types and with this name, and boxes after them.
 fn avif(items: &[(&[u8; 4], &[u8])], name: &[u8], property: &[u8], boxes: &[u8]) -> Vec<u8> {
+    avif_with(items, name, property, &[], boxes)
+}
+
+/// The same with boxes within `meta`.
+fn avif_with(
+    items: &[(&[u8; 4], &[u8])],
+    name: &[u8],
+    property: &[u8],
+    more: &[u8],
+    boxes: &[u8],
+) -> Vec<u8> {
     let entries = items.iter().zip(1u8..).map(|((kind, _), id)| {
         iso_box(b"infe", &[&[2, 0, 0, 0, 0, id, 0, 0][..], *kind, name, b"\0"].concat())
     });
@@ -294,7 +305,7 @@ fn avif(items: &[(&[u8; 4], &[u8])], name: &[u8], property: &[u8], boxes: &[u8])
             iloc.extend(u32::try_from(data.len()).unwrap().to_be_bytes());
             at += data.len();
         }
-        iso_box(b"meta", &[&[0; 4][..], &hdlr, &iinf, &iso_box(b"iloc", &iloc), &iprp].concat())
+        iso_box(b"meta", &[&[0; 4][..], &hdlr, &iinf, &iso_box(b"iloc", &iloc), &iprp, more].concat())
     };
     let data_at = file_type.len() + meta(0).len() + 8;
     let data: Vec<_> = items.iter().map(|(_, data)| *data).collect();
@@ -353,6 +364,57 @@ fn a_second_list_of_items_hides_no_metadata() {
         assert!(has_secret(&content) && !has_secret(&result) && has(&result, b"PIXELS"));
         assert_eq!(stripped(&result, MetadataFormat::Iso), result);
     }
+}
+
+/// Boxes whose length has eight bytes, or that reach to the end.
+#[test]
+fn lists_of_items_of_any_length_hide_no_metadata() {
+    let exif = [&[0; 4][..], b"MM\0*\0\0\xff\xffSECRET"].concat();
+    let plain = avif(&[(b"av01", b"PIXELS"), (b"Exif", &exif)], b"", &[], &iso_box(b"moov", b""));
+    let find = |content: &[u8], name: &[u8]| content.windows(4).position(|text| text == name).unwrap() - 4;
+    let (hdlr, iinf, meta) = (find(&plain, b"hdlr"), find(&plain, b"iinf"), find(&plain, b"meta"));
+    // The handler becomes longer: so do `meta` and the positions in `iloc`.
+    let mut content =
+        [&plain[..hdlr], b"\0\0\0\x01hdlr\0\0\0\0\0\0\0\x29", &plain[hdlr + 8..iinf], &plain[iinf..]]
+            .concat();
+    content[meta + 3] += 8;
+    let iloc = find(&content, b"iloc") + 16;
+    for item in 0..2 {
+        let at = iloc + 14 * item + 6;
+        content[at + 3] += 8;
+    }
+    let result = stripped(&content, MetadataFormat::Iso);
+    assert!(has_secret(&content) && !has_secret(&result) && has(&result, b"PIXELS"));
+}
+
+/// Space that no item refers to, and names of handlers of tracks.
+#[test]
+fn unused_space_of_avif_is_overwritten() {
+    let groups = iso_box(b"grpl", &[iso_box(b"altr", &[1; 12]), iso_box(b"note", SECRET)].concat());
+    let meta = [groups, iso_box(b"idat", SECRET)].concat();
+    let image = avif_with(&[(b"av01", b"PIXELS")], b"", &[], &meta, &iso_box(b"mdat", SECRET));
+    let mut longer = avif(&[(b"av01", b"PIXELS")], b"", &[], &[]);
+    let at = longer.len() - 14;
+    longer[at + 3] += SECRET.len() as u8;
+    longer.extend(SECRET);
+    for content in [image.clone(), longer] {
+        let result = stripped(&content, MetadataFormat::Iso);
+        assert!(has_secret(&content) && !has_secret(&result) && has(&result, b"PIXELS"));
+        assert!(!has(&content, b"altr") || has(&result, b"altr\x01"));
+        assert_eq!(stripped(&result, MetadataFormat::Iso), result);
+    }
+    // Samples of tracks are in no item.
+    let hdlr = iso_box(b"hdlr", &[&[0; 8][..], b"pict", &[0; 12], SECRET, b"\0"].concat());
+    let track = iso_box(b"trak", &iso_box(b"mdia", &[iso_box(b"mdhd", &[7; 20]), hdlr].concat()));
+    let content = avif(
+        &[(b"av01", b"PIXELS")],
+        b"",
+        &[],
+        &[iso_box(b"mdat", b"SAMPLES"), iso_box(b"moov", &track)].concat(),
+    );
+    let result = stripped(&content, MetadataFormat::Iso);
+    assert!(has_secret(&content) && !has_secret(&result) && has(&result, b"SAMPLES"));
+    assert!(has(&result, b"mdhd\x07") && has(&result, b"pict\0"));
 }
 
 /// Metadata in boxes that cannot be read is found by how it begins.
