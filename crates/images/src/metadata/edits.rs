@@ -1,6 +1,7 @@
 //! The changes of a content, in the order in which they are found.
 
 use std::io::{Read, Seek};
+use std::ops::Range;
 
 use crate::reader::Reader;
 
@@ -46,20 +47,41 @@ impl Edits {
     }
 
     /// Replaces the part of a text at a position from the first to the last difference from a text of the same length,
-    /// unless another change covers a part of it.
+    /// except what other changes cover.
     pub(super) fn replace_difference(&mut self, at: u64, before: &[u8], after: &[u8]) {
         let differs = |n: &usize| before[*n] != after[*n];
         let first = (0..before.len()).find(differs).unwrap_or(0);
         let end = (0..before.len()).rfind(differs).map_or(0, |last| last + 1);
         let (from, to) = (at + first as u64, at + end as u64);
-        if from < to && !self.touches(from, to) {
-            self.replace(from, to, after[first..end].to_vec());
+        for gap in self.gaps(from, to) {
+            let replacement = after[(gap.start - at) as usize..(gap.end - at) as usize].to_vec();
+            self.replace(gap.start, gap.end, replacement);
         }
     }
 
-    /// Adds a change that overwrites bytes with zeros.
+    /// Overwrites bytes with zeros, except those that other changes cover.
     pub(super) fn erase(&mut self, start: u64, end: u64) {
-        self.0.push(Edit { start, end, replacement: Vec::new(), zeros: end - start });
+        for Range { start, end } in self.gaps(start, end) {
+            self.0.push(Edit { start, end, replacement: Vec::new(), zeros: end - start });
+        }
+    }
+
+    /// Returns the parts of a range that no change covers.
+    fn gaps(&self, start: u64, end: u64) -> Vec<Range<u64>> {
+        let covers = |edit: &&Edit| edit.start < end && start < edit.end;
+        let mut covered: Vec<_> = self.0.iter().filter(covers).map(|edit| edit.start..edit.end).collect();
+        covered.sort_unstable_by_key(|range| range.start);
+        let (mut gaps, mut at) = (Vec::new(), start);
+        for range in covered {
+            if at < range.start {
+                gaps.push(at..range.start);
+            }
+            at = at.max(range.end);
+        }
+        if at < end {
+            gaps.push(at..end);
+        }
+        gaps
     }
 
     /// Removes bytes. Changes of them are dropped, or shortened.

@@ -58,9 +58,7 @@ pub(super) fn find(reader: &mut Reader<impl Read + Seek>) -> io::Result<Edits> {
         }
     }
     for range in merged(boxes.erased, size) {
-        if !edits.touches(range.start, range.end) {
-            edits.erase(range.start, range.end);
-        }
+        edits.erase(range.start, range.end);
     }
     for at in boxes.freed {
         // The name of a box that is within erased content is erased too.

@@ -102,6 +102,8 @@ impl Items {
     ) -> io::Result<()> {
         for (n, parts) in self.exif.iter().enumerate() {
             match &parts[..] {
+                // A part without a length reaches to the end of the content.
+                [part] if part.is_empty() => erased.push(part.start..reader.size),
                 [part] if n < MAX_EXIF_ITEMS && part.end - part.start <= MAX_EXIF_BYTES => {
                     reader.seek(part.start)?;
                     let data = reader.bytes(part.end - part.start)?;

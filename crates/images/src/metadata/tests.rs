@@ -354,6 +354,31 @@ fn only_known_boxes_and_images_of_avif_stay() {
     assert_eq!(find_metadata(Cursor::new(&plain), MetadataFormat::Iso).unwrap(), []);
 }
 
+/// Items that overlap and items without a length are erased as others are.
+#[test]
+fn odd_positions_of_items_hide_no_metadata() {
+    let exif = [&[0; 4][..], &exif_with_position(6, false)].concat();
+    let unreadable = [&[0; 4][..], b"MM\0*\0\0\xff\xffSECRET"].concat();
+    let movie = iso_box(b"moov", &iso_box(b"mvhd", &[7; 20]));
+    // Returns the content with another start and length of an item: both are after its id and its number of parts.
+    let moved = |mut content: Vec<u8>, id: u8, before: u32, length: u32| {
+        let entry = [0, id, 0, 0, 0, 1];
+        let at = content.windows(6).position(|window| window == entry).unwrap() + 6;
+        let start = u32::from_be_bytes(content[at..at + 4].try_into().unwrap()) - before;
+        content[at..at + 4].copy_from_slice(&start.to_be_bytes());
+        content[at + 4..at + 8].copy_from_slice(&length.to_be_bytes());
+        content
+    };
+    let items: [(&[u8; 4], &[u8]); 3] = [(b"av01", b"PIXELS"), (b"Exif", &exif), (b"mime", b"SECRET")];
+    let length = exif.len() as u32;
+    let overlapping = moved(avif(&items, b"", &[], &movie), 3, length, length + 6);
+    let endless = avif(&[(b"av01", b"PIXELS"), (b"Exif", &unreadable)], b"", &[], &movie);
+    for content in [overlapping, moved(endless, 2, 0, 0)] {
+        let result = stripped(&content, MetadataFormat::Iso);
+        assert!(has_secret(&content) && !has_secret(&result) && has(&result, b"PIXELS"));
+    }
+}
+
 /// A second list of items does not hide those of the first one.
 #[test]
 fn a_second_list_of_items_hides_no_metadata() {
