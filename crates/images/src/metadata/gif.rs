@@ -6,8 +6,9 @@ use super::edits::{Edits, remove_trailing};
 use crate::reader::Reader;
 
 const SIGNATURE_BYTES: u64 = 6;
-/// The extensions of applications that stay: how often an animation repeats, and a colour profile.
+/// The extensions of applications that say how often an animation repeats.
 const REPEATS: [&[u8]; 2] = [b"\x0bNETSCAPE2.0", b"\x0bANIMEXTS1.0"];
+/// The extension with a colour profile.
 const PROFILE: &[u8] = b"\x0bICCRGBG1012";
 /// Bytes of the name of an application, after their number.
 const NAME_BYTES: u64 = 12;

@@ -174,7 +174,7 @@ testkit::on_both! {
             // Sending again would notify the carrier.
             assert_blocked(send(user, &carried, "grain").await);
         }
-        // What the load has already is not named anew.
+        // Repeating an organisation that the load has already is not naming it.
         let same = json!({"carrierId": "grain", "ticketNumber": "T-9"});
         assert_eq!(patch(&app, &haul, &carried, &same).await.ok()["ticketNumber"], "T-9");
         assert_eq!(patch(&app, &haul, &free, &json!({"carrierId": "carter"})).await.status, 200);

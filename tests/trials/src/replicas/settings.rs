@@ -1,4 +1,5 @@
-//! Settings that are changed at one replica are in force in all. Their logs show it: a GET would read them anew.
+//! Settings that are changed at one replica take effect in all. The trial looks for that in their logs, because a GET
+//! reads the settings from the database.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
