@@ -267,6 +267,11 @@ impl Upload {
         self.files().map(|file| file.size).sum()
     }
 
+    /// Returns the number of files.
+    pub(crate) fn count(&self) -> i64 {
+        i64::try_from(self.files().count()).unwrap_or(i64::MAX)
+    }
+
     /// Returns all files.
     pub(crate) fn files(&self) -> impl Iterator<Item = &File> {
         std::iter::once(&self.first).chain(&self.additional)

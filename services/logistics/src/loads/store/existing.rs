@@ -90,11 +90,11 @@ pub(crate) fn find_created<'a>(
                 found.extend(query.bind::<Text, _>(json!(keys).to_string()).load::<CreatedLoad>(c)?);
             }
             AnyConnection::Postgres(c) => {
-                let sql = statement("= ANY ($2::text[]::timestamptz[])", "unnest($3)");
-                let dates: Vec<String> = dates.iter().map(Timestamp::to_string).collect();
+                let sql = statement("= ANY ($2)", "unnest($3)");
+                let dates: Vec<Timestamp> = dates.iter().copied().collect();
                 let keys: Vec<&str> = keys.iter().copied().collect();
                 let query = diesel::sql_query(sql).bind::<Text, _>(organisation_id);
-                let query = query.bind::<Array<Text>, _>(dates).bind::<Array<Text>, _>(keys);
+                let query = query.bind::<Array<TimestampSql>, _>(dates).bind::<Array<Text>, _>(keys);
                 found.extend(query.load::<CreatedLoad>(c)?);
             }
         }

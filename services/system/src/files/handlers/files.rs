@@ -193,10 +193,10 @@ pub(super) async fn upload(
                 system.stripper.strip_upload(&tenant, &mut upload, &mut contents).await?;
             }
             let hashes: Vec<_> = contents.iter().map(|content| content.hash.clone()).collect();
-            let (owner, bytes) = (owner.clone(), upload.bytes());
+            let (owner, added) = (owner.clone(), (upload.bytes(), upload.count()));
             let in_use = system.db.read(move |c| {
                 // Before the contents are stored. The transaction checks it again.
-                usage::check(c, &owner, bytes, max_bytes)?;
+                usage::check(c, &owner, added, max_bytes)?;
                 blobs::find_usable_names(c, &hashes)
             });
             let in_use = in_use.await?;

@@ -26,16 +26,15 @@ const SHARE_OPERATION: &str = "share files";
 /// Creates the rows of an upload.
 ///
 /// # Errors
-/// 403 `quota_exceeded` if the owner's files would have more than `max_bytes`; 503 if the blobs were stored so long
-/// ago that the sweep might remove them, or if one of them was retired meanwhile.
+/// 403 `quota_exceeded` as [`usage::check`]; 503 if the blobs were stored so long ago that the sweep might remove them,
+/// or if one of them was retired meanwhile.
 pub(super) fn create(
     c: &mut AnyConnection,
     upload: &Upload,
     stored: &StoredBlobs,
     max_bytes: i64,
 ) -> Result<(), Error> {
-    let count = i64::try_from(upload.files().count()).unwrap_or(i64::MAX);
-    usage::add(c, &Owner::of(&upload.first), (upload.bytes(), count), max_bytes)?;
+    usage::add(c, &Owner::of(&upload.first), (upload.bytes(), upload.count()), max_bytes)?;
     create_blobs(c, stored, |_| true)?;
     for file in upload.files() {
         let row = (

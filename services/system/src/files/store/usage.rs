@@ -13,6 +13,12 @@ use crate::schema::{files, storage_usage as usage};
 /// How long a count is used. Then the files are counted again, to include those of a replica of the previous release.
 const COUNT_HOURS: i64 = 24;
 
+/// For so many bytes of its maximum, an owner may have one file, however small it is.
+const BYTES_PER_FILE: i64 = 4096;
+
+/// Owners may have at least so many files.
+const MIN_FILES: i64 = 10_000;
+
 const EXCEEDED: &str = "The files of this owner would exceed the storage quota: see GET /v1/files/usage, or ask the operator for more.";
 
 /// Returns the bytes and the number of an owner's files, archived ones too.
@@ -23,13 +29,19 @@ pub(crate) fn find(c: &mut AnyConnection, owner: &Owner) -> Result<(i64, i64), E
     }
 }
 
-/// Checks that an owner may store so many bytes more.
+/// Checks that an owner may store so many bytes and files more.
 ///
 /// # Errors
 /// 403 `quota_exceeded` otherwise.
-pub(crate) fn check(c: &mut AnyConnection, owner: &Owner, bytes: i64, max_bytes: i64) -> Result<(), Error> {
-    let (used, _) = find(c, owner)?;
-    if used.saturating_add(bytes) > max_bytes {
+pub(crate) fn check(
+    c: &mut AnyConnection,
+    owner: &Owner,
+    (bytes, files): (i64, i64),
+    max_bytes: i64,
+) -> Result<(), Error> {
+    let (used_bytes, used_files) = find(c, owner)?;
+    let max_files = MIN_FILES.max(max_bytes / BYTES_PER_FILE);
+    if used_bytes.saturating_add(bytes) > max_bytes || used_files.saturating_add(files) > max_files {
         return Err(Error::Restricted(Reason::QuotaExceeded, EXCEEDED));
     }
     Ok(())
@@ -46,7 +58,7 @@ pub(crate) fn add(
     (bytes, files): (i64, i64),
     max_bytes: i64,
 ) -> Result<(), Error> {
-    check(c, owner, bytes, max_bytes)?;
+    check(c, owner, (bytes, files), max_bytes)?;
     if find_count(c, owner)?.is_none() {
         let (bytes, files) = count(c, owner)?;
         let counted =

@@ -132,6 +132,22 @@ testkit::on_both! {
         assert_eq!(used, json!({"bytes": 1000, "files": 20, "maximumBytes": 1000}));
     }
 
+    /// However small they are, so that the rows of files have a limit too.
+    async fn owners_have_at_most_so_many_files(backend) {
+        let files = start_with(backend, settings(1000, 1000)).await;
+        let farm = User::of("farm");
+        upload(&files.app, &farm, &[b"a"]).await.ok();
+        let table = match backend {
+            Backend::Sqlite => "storage_usage",
+            Backend::Postgres => "system.storage_usage",
+        };
+        files.app.database.execute(&format!("UPDATE {table} SET files = 9998"));
+        assert_exceeded(upload(&files.app, &farm, &[b"b", b"c", b"d"]).await);
+        upload(&files.app, &farm, &[b"b", b"c"]).await.ok();
+        assert_exceeded(upload(&files.app, &farm, &[b"d"]).await);
+        assert_eq!(usage(&files, &farm).await, (3, 10_000));
+    }
+
     /// Files from before the count, also after the count of an owner was made: it is made again a day later.
     async fn files_of_the_previous_release_count(backend) {
         let files = start_with(backend, settings(30, 30)).await;
