@@ -83,6 +83,7 @@ fn growth() {
 fn manifests() {
     let files = files(
         r#"
+        Cargo.toml: version = "1.2.0"
         Cargo.toml: unsafe_code = "warn"
         Cargo.toml: [workspace.dependencies]
         Cargo.toml: testkit = { path = "crates/testkit" }
@@ -102,6 +103,8 @@ fn manifests() {
         tests/e/Cargo.toml: testkit.workspace = true
         crates/a/src/lib.rs: #![allow(unsafe_code)]
         crates/database/src/mapped_vfs.rs: #![allow(unsafe_code)]
+        deploy/a.yml: image: a:${DROVER_VERSION-1.2.0}
+        deploy/a.yml: - {name: a, newTag: 1.1.0}
         "#,
     );
     let places = [
@@ -114,6 +117,7 @@ fn manifests() {
     assert_reports(manifests::lints, &files, &places);
     assert_reports(manifests::testkit, &files, &places[1..4]);
     assert_reports(manifests::unsafe_code, &files, &["crates/a/src/lib.rs:1"]);
+    assert_reports(manifests::versions, &files, &["deploy/a.yml:2"]);
 }
 
 #[test]

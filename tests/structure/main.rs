@@ -36,6 +36,7 @@ rules! {
     every_crate_inherits_the_lints: manifests::lints,
     one_module_has_unsafe_code: manifests::unsafe_code,
     only_tests_depend_on_testkit: manifests::testkit,
+    deployed_versions_are_that_of_the_workspace: manifests::versions,
     every_table_has_a_stated_limit: growth::undocumented_tables,
     services_have_the_same_files: services::missing_files,
     versions_of_migrations_are_unique: services::duplicate_versions,

@@ -12,6 +12,21 @@ pub fn lints(files: &Files) -> Vec<String> {
     files.iter().filter(|file| !inherits(file)).map(|(path, _)| format!("{path}: {wrong}")).collect()
 }
 
+/// What stands before the version of the programs in the files of `deploy`.
+const BEFORE_VERSION: [&str; 3] = ["DROVER_VERSION-", "newTag: ", "ARG VERSION="];
+
+/// Returns the lines of `deploy` with another version than that of the workspace.
+pub fn versions(files: &Files) -> Vec<String> {
+    let manifest = files.get("Cargo.toml").map_or("", String::as_str);
+    let version = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.split('"').next());
+    let is_wrong = |line: &str| {
+        let mut named = BEFORE_VERSION.iter().filter_map(|before| line.split_once(before));
+        named.any(|(_, rest)| rest.split(['}', ',', ' ']).next() != version)
+    };
+    let wrong = format!("the version in Cargo.toml is {}", version.unwrap_or("missing"));
+    wrong_lines(files, |path| path.starts_with("deploy/"), is_wrong, &wrong)
+}
+
 /// The only modules with unsafe code.
 const UNSAFE_MODULES: [&str; 2] =
     ["crates/database/src/mapped_vfs.rs", "crates/common/src/service/allocator.rs"];

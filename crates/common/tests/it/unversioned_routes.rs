@@ -10,7 +10,7 @@ fn serves_the_index_the_document_and_metrics() {
     testkit::block_on(async {
         let app = start().await;
         let index = app.get("/").send().await.ok();
-        assert_eq!((&index["name"], &index["version"]), (&json!("Echo"), &json!("1.0.0")));
+        assert_eq!((&index["name"], &index["version"]), (&json!("Echo"), &json!(env!("CARGO_PKG_VERSION"))));
         let links = index["links"].as_object().unwrap();
         for link in ["openapi", "documentation", "health", "readiness", "metrics"] {
             assert!(links.contains_key(link), "{link}");

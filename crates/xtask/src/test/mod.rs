@@ -84,6 +84,7 @@ fn full(stages: &mut Stages<'_>) -> Result<()> {
         &["check", "--locked", "-p", "system", "-p", "logistics", "-p", "livestock"],
     )?;
     dependencies(stages)?;
+    workflows(stages)?;
     let tidy_stage = Stage { name: "tidy", command: "cargo xtask tidy", tools: &[] };
     let interrupt = stages.interrupt;
     stages.run(&tidy_stage, || tool::tidy(interrupt))?;
@@ -139,6 +140,18 @@ fn dependencies(stages: &mut Stages<'_>) -> Result<()> {
         // cargo-deny reads the crates of all platforms, also those that no build here has fetched.
         succeed(&mut deny, interrupt)
             .context("if a crate cannot be fetched, run `cargo fetch --locked` online")
+    };
+    stages.run(&stage, check).map(drop)
+}
+
+/// Checks `.github`: the form of workflows, their permissions, and what they execute.
+fn workflows(stages: &mut Stages<'_>) -> Result<()> {
+    let (checks, interrupt) = (["--offline", "--quiet", "--strict-collection", ".github"], stages.interrupt);
+    let command = format!("zizmor {}", checks.join(" "));
+    let stage = Stage { name: "workflows", command: &command, tools: &["zizmor"] };
+    let check = || {
+        let mut zizmor = Command::new(tools::find("zizmor")?);
+        succeed(zizmor.args(checks).current_dir(checkout::root()), interrupt)
     };
     stages.run(&stage, check).map(drop)
 }
