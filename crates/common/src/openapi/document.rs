@@ -12,6 +12,8 @@ use crate::wire;
 
 /// The version of the API (docs/api/versioning.md), which is not that of the programs.
 pub(crate) const API_VERSION: &str = "1.1.0";
+/// The guide of a service, relative to `/openapi.json` and to `/docs/openapi.json`.
+const GUIDE: &str = "../docs/guide/";
 /// Marks an operation whose body may be absent: `extensions(("x-optional-body" = json!(true)))`.
 const OPTIONAL_BODY: &str = "x-optional-body";
 /// Marks a POST that ignores `Idempotency-Key`, because each response shows the current state:
@@ -47,7 +49,29 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
         }
     }
     examples::complete(&mut document);
+    document["externalDocs"] = json!({"description": "API guide", "url": GUIDE});
+    link_guide(&mut document);
     Ok(document)
+}
+
+/// Replaces `docs/api/PAGE.md` in texts by a link to the page that the service serves.
+fn link_guide(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            let mut parts = text.split("docs/api/");
+            let mut linked = parts.next().unwrap_or_default().to_owned();
+            for part in parts {
+                match part.split_once(".md") {
+                    Some((page, rest)) => linked.push_str(&format!("[API guide]({GUIDE}{page}){rest}")),
+                    None => linked.push_str(part),
+                }
+            }
+            *text = linked;
+        }
+        Value::Array(items) => items.iter_mut().for_each(link_guide),
+        Value::Object(members) => members.values_mut().for_each(link_guide),
+        _ => {}
+    }
 }
 
 fn add_schema<T: ToSchema>(document: &mut Value) -> anyhow::Result<()> {

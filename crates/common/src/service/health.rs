@@ -31,6 +31,7 @@ pub(super) fn routes<S: Service>(config: &mut web::ServiceConfig) {
         .service(at("/metrics", web::get().to(metrics)))
         .service(at("/openapi.json", web::get().to(openapi_document)))
         .service(at("/docs", web::get().to(async || web::Redirect::to("docs/"))))
+        .service(at("/docs/guide", web::get().to(async || web::Redirect::to("guide/"))))
         // Beside the page, because the base URL in the document is relative to it.
         .service(at("/docs/openapi.json", web::get().to(openapi_document)))
         .service(at("/docs/{path:.*}", web::get().to(swagger_ui::find)));

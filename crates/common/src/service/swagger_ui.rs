@@ -7,11 +7,13 @@
 //! The page has the title of its service, and a bar with links to the pages of the others
 //! ([`docs_links`](super::docs_links)). It stores the token in the browser, so that a reload keeps it.
 //!
+//! Under `/docs/guide/` are the pages of docs/api, which `build.rs` renders.
+//!
 //! With the settings `auth.docs` the page offers to log in. Swagger UI then returns from the identity provider to
 //! `oauth2-redirect.html`, whose URL it derives from its own, and so also under a path prefix.
 
 use std::collections::HashMap;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use actix_web::http::header::{
@@ -23,7 +25,9 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use anyhow::{Context, anyhow, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use flate2::Compression;
 use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use parking_lot::RwLock;
 use sha2::{Digest, Sha256};
 use url::{Host, Url};
@@ -38,6 +42,9 @@ const OWN_FILES: [(&str, &str, &str); 2] = [
     ("docs-page.js", "text/javascript", include_str!("docs-page.js")),
     ("docs-page.css", "text/css", include_str!("docs-page.css")),
 ];
+/// The folder of the guide, and its pages: path in the folder and HTML.
+const GUIDE: &str = "guide/";
+static GUIDE_PAGES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/guide.rs"));
 /// Bytes of a content hash in URLs and `ETag`s.
 const HASH_BYTES: usize = 16;
 const YEAR_SECONDS: u32 = 31_536_000;
@@ -154,7 +161,7 @@ impl SwaggerUi {
             asset = self.complete(&asset)?;
         }
         let asset = Arc::new(asset);
-        // Only files that exist are cached, so the number of Swagger UI's files bounds the cache.
+        // Only files that exist are cached, so their number bounds the cache.
         self.assets.write().insert(name.to_owned(), asset.clone());
         Ok(Some(asset))
     }
@@ -186,6 +193,10 @@ impl SwaggerUi {
             let content_type = format!("{content_type}; charset=utf-8");
             return Ok(Some(Asset::new(content_type, Bytes::from_static(content.as_bytes()), false)));
         }
+        if let Some(path) = name.strip_prefix(GUIDE) {
+            let page = GUIDE_PAGES.iter().find(|(page, _)| *page == path);
+            return page.map(|(_, html)| Asset::gzipped("text/html; charset=utf-8", html)).transpose();
+        }
         let config = match &self.login {
             Some(login) => Config::with_oauth_config([DOCUMENT], login.clone()),
             None => Config::from(DOCUMENT),
@@ -215,6 +226,13 @@ impl Asset {
     fn new(content_type: String, content: Bytes, is_gzipped: bool) -> Self {
         let hash = URL_SAFE_NO_PAD.encode(&Sha256::digest(&content)[..HASH_BYTES]);
         Self { content_type, content, is_gzipped, hash }
+    }
+
+    fn gzipped(content_type: &str, text: &str) -> Result<Self, Error> {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+        let packed = gzip.write_all(text.as_bytes()).and_then(|()| gzip.finish());
+        let packed = packed.map_err(|error| Error::Internal(error.into()))?;
+        Ok(Self::new(content_type.to_owned(), packed.into(), true))
     }
 }
 
@@ -252,7 +270,7 @@ pub(super) fn bar(name: &str, public_url: &str, settings: &[String]) -> anyhow::
         format!(r#"<a href="{url}/docs/" data-service="{service}" data-derived="{is_derived}">{title}</a>"#)
     };
     let items = SERVICES.map(item).concat();
-    Ok(format!(r#"<nav id="services" data-service="{name}">{items}</nav>"#))
+    Ok(format!(r#"<nav id="services" data-service="{name}">{items}<a href="guide/">API guide</a></nav>"#))
 }
 
 /// Validates `server.docs_links`.
@@ -343,7 +361,7 @@ mod tests {
                 bar.contains(&expected) && bar.contains("<b>Drover logistics</b>"),
                 "{public_url}: {bar}"
             );
-            assert_eq!(bar.matches("<a ").count(), 2, "{bar}");
+            assert_eq!(bar.matches("<a ").count(), 3, "{bar}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! Swagger UI: compression, caching and security headers of its files.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use testkit::{App, TestResponse};
 
@@ -60,6 +62,45 @@ fn files_with_their_hash_are_cacheable_for_a_year() {
             }
         }
         assert_eq!(app.get("/docs/").send().await.header("cache-control"), "no-cache");
+    });
+}
+
+/// Follows all links between the pages of the guide, and to their headings.
+#[test]
+fn serves_the_guide() {
+    testkit::block_on(async {
+        let app = start().await;
+        let redirected = app.get("/docs/guide").send().await.text();
+        assert_eq!(redirected, app.get("/docs/guide/").send().await.text());
+        let (mut pages, mut links) = (BTreeMap::new(), vec![String::new()]);
+        let mut anchors = Vec::new();
+        while let Some(name) = links.pop() {
+            if pages.contains_key(&name) {
+                continue;
+            }
+            let path = format!("/docs/guide/{name}");
+            let reply = get(&app, &path, "gzip").await;
+            assert_eq!((reply.status, reply.header("content-encoding")), (200, "gzip"), "{path}");
+            let html = get(&app, &path, "identity").await.text();
+            for link in html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                let (page, anchor) = link.split_once('#').unwrap_or((link, ""));
+                match page.strip_prefix("./") {
+                    Some(page) => links.push(page.to_owned()),
+                    None => {
+                        assert!(page.is_empty() || page.starts_with("../") || page.contains("://"), "{link}")
+                    }
+                }
+                let page = page.strip_prefix("./").unwrap_or(&name).to_owned();
+                anchors.extend((!anchor.is_empty()).then(|| (page, format!("id=\"{anchor}\""))));
+            }
+            pages.insert(name, html);
+        }
+        assert!(["", "authentication", "loads", "webhooks"].iter().all(|name| pages.contains_key(*name)));
+        assert!(anchors.len() > 20);
+        for (page, anchor) in anchors {
+            assert!(pages[&page].contains(&anchor), "{page} {anchor}");
+        }
+        assert_eq!(app.get("/docs/guide/no-page").send().await.status, 404);
     });
 }
 

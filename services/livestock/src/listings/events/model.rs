@@ -43,7 +43,7 @@ impl EventType {
     }
 }
 
-/// An entry of the history of a listing (`docs/api/listings.md`, "History").
+/// An entry of the history of a listing (docs/api/listings.md, "History").
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ListingEvent {
