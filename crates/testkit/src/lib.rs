@@ -1,4 +1,5 @@
-//! Test support: a service on a free port over a fresh database, users with signed tokens, and an HTTP client.
+//! Test support: services in the process of a test ([`in_process`]) and as processes of this machine ([`processes`]),
+//! the servers that they need, and the data of trials, bench and demo ([`market`]).
 //!
 //! ```text
 //! testkit::on_both! {
@@ -10,58 +11,35 @@
 //! }
 //! ```
 //!
-//! Functions of this crate panic where setup fails: a test reports a failure by panicking.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
-#![warn(unreachable_pub)]
+//! `in_process` is a feature: `cargo xtask` is compiled first in a fresh clone, without the crates of the services.
 
-mod access_case;
-mod app;
-mod authorization;
-mod client;
-mod database;
-mod erased_user;
-mod executed_plan;
-mod forged_tokens;
-mod injection;
-mod log_privacy;
-mod mentions;
-mod no_internals;
-mod operation;
-mod pgbouncer;
-mod postgres_server;
-mod process;
-mod redis;
-mod s3;
-mod server;
-mod standby_exports;
-mod statements;
-mod system_stub;
-mod user;
-mod webhook_access;
-mod webhook_receiver;
+#[cfg(feature = "in_process")]
+pub mod in_process;
+pub mod market;
+pub mod processes;
 
-pub use access_case::{AccessCase, AccessRule};
-pub use app::{App, config};
-pub use authorization::assert_access_rules;
-pub use client::{TestRequest, TestResponse};
-pub use database::{Backend, TestDatabase, execute, execute_on_server, options};
-pub use erased_user::ErasedUser;
-pub use executed_plan::ExecutedPlan;
-pub use injection::{assert_control_characters_are_refused, assert_parameters_resist_injection};
-pub use log_privacy::{PERSONAL_DATA, user_with_personal_data};
-pub use no_internals::assert_errors_hide_internals;
-pub use pgbouncer::PgBouncer;
-pub use postgres_server::PostgresServer;
-pub use process::{CommandOutput, Process, run_command};
-pub use redis::{Redis, redis_url};
-pub use s3::S3;
-pub use standby_exports::assert_exports_read_from_standby;
-pub use system_stub::SystemStub;
-pub use user::{AUDIENCE, ISSUER, User, jwks_file};
-pub use webhook_access::{TestWebhooks, webhook_access_rules, webhooks};
-pub use webhook_receiver::{WebhookReceiver, wait_until, webhook_signature};
+#[cfg(feature = "in_process")]
+pub use in_process::{
+    access::{AccessCase, AccessRule, TestWebhooks, assert_access_rules, webhook_access_rules, webhooks},
+    app::{App, ExecutedPlan, TestRequest, TestResponse, config},
+    bad_response::BadResponse,
+    block_on,
+    database::{Backend, TestDatabase, execute, execute_on_server, options},
+    hostile::{
+        assert_control_characters_are_refused, assert_errors_hide_internals,
+        assert_parameters_resist_injection,
+    },
+    privacy::{ErasedUser, PERSONAL_DATA, user_with_personal_data},
+    process::{CommandOutput, Process, run_command},
+    receiver::{WebhookReceiver, wait_until, webhook_signature},
+    servers::{PgBouncer, PostgresServer, Redis, S3, redis_url},
+    standby_exports::assert_exports_read_from_standby,
+    system_stub::SystemStub,
+    user::{AUDIENCE, ISSUER, User, jwks_file},
+};
 
 /// Defines tests that run on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.
+#[cfg(feature = "in_process")]
 #[macro_export]
 macro_rules! on_both {
     ($($(#[$meta:meta])* async fn $name:ident($backend:ident) $body:block)+) => { $(
@@ -80,9 +58,4 @@ macro_rules! on_both {
             }
         }
     )+ };
-}
-
-/// Runs a future to completion on a new single-threaded Tokio runtime.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

@@ -155,7 +155,7 @@ pub struct TokenArgs {
     #[arg(long = "role", value_name = "ROLE")]
     pub roles: Vec<String>,
     /// How long the token is valid: 90s, 15m, 1h, 7d
-    #[arg(long, default_value = "1h", value_parser = stack::token::parse_ttl)]
+    #[arg(long, default_value = "1h", value_parser = testkit::processes::tokens::parse_ttl)]
     pub ttl: Duration,
 }
 

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use stack::environment::Environment;
-use stack::interrupt::Interrupt;
+use testkit::market::seed;
+use testkit::processes::environment::Environment;
+use testkit::processes::interrupt::Interrupt;
 
 use crate::cli::{BackendArgs, DemoArgs};
-use crate::launch::Programs;
-use crate::{examples, launch, seed};
+use crate::examples;
+use crate::launch::{self, Programs};
 
 /// What `demo` does besides the examples.
 #[derive(Debug, Clone, Copy, Default)]

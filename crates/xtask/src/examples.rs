@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
-use stack::checkout;
-use stack::interrupt::Interrupt;
-use stack::process;
-use stack::service::ServiceConfig;
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::service::ServiceConfig;
+use testkit::processes::{checkout, process};
 
 /// The program that sends the requests.
 const RUNNER: &str = "deploy/examples/run";
@@ -51,7 +50,7 @@ mod tests {
     use std::fs;
     use std::process::Output;
 
-    use stack::http_listener::listen;
+    use testkit::processes::http::listen;
 
     use super::*;
 

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use stack::checkout::SERVICES;
-use stack::environment::{Environment, variables};
-use stack::folder_lock::FolderLock;
-use stack::http::{Body, HttpClient};
-use stack::interrupt::Interrupt;
-use stack::keys::DevKeys;
-use stack::ports;
-use stack::programs::{self, Profile};
-use stack::stack::{Stack, StackConfig};
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::environment::{Environment, variables};
+use testkit::processes::folder_lock::FolderLock;
+use testkit::processes::http::{Body, HttpClient};
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::ports;
+use testkit::processes::programs::{self, Profile};
+use testkit::processes::stack::{Stack, StackConfig};
+use testkit::processes::tokens::DevKeys;
 
 use crate::cli::BackendArgs;
 

@@ -5,9 +5,7 @@ mod demo;
 mod examples;
 mod launch;
 mod openapi;
-mod seed;
 mod test;
-mod token;
 mod tool;
 mod up;
 mod webhooks;
@@ -15,8 +13,7 @@ mod webhooks;
 use std::process::ExitCode;
 
 use clap::Parser;
-
-use stack::interrupt;
+use testkit::processes::interrupt;
 
 use crate::cli::{Cli, Command};
 
@@ -27,9 +24,9 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args, stop),
         Command::Bench(args) => tool::run("bench", &args, stop),
         Command::Trials(args) => tool::run("trials", &args, stop),
-        Command::Token(args) => token::run(&args),
+        Command::Token(args) => tool::token(&args),
         Command::Test(args) => test::run(&args, stop),
-        Command::Servers(args) => stack::servers::run(args.citus, args.schemas, stop),
+        Command::Servers(args) => testkit::processes::servers::run(args.citus, args.schemas, stop),
         Command::Openapi(args) => openapi::run(args.check, stop),
         Command::Tidy => tool::tidy(stop),
     })

@@ -5,9 +5,8 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-
-use stack::checkout::{self, SERVICES};
-use stack::interrupt::Interrupt;
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::interrupt::Interrupt;
 
 const MEND: &str = "cargo xtask openapi";
 

@@ -5,16 +5,16 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::Result;
-use stack::environment::variables;
-use stack::interrupt::Interrupt;
-use stack::keys::DevKeys;
-use stack::service::ServiceConfig;
-use stack::text_table;
-use stack::token::Identity;
+use testkit::market::seed;
+use testkit::processes::environment::variables;
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::service::ServiceConfig;
+use testkit::processes::text_table;
+use testkit::processes::tokens::{DevKeys, Identity};
 
 use crate::cli::UpArgs;
-use crate::launch::Programs;
-use crate::{examples, launch, seed, webhooks};
+use crate::launch::{self, Programs};
+use crate::{examples, webhooks};
 
 /// How long the printed tokens are valid.
 const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use serde_json::Value;
-use stack::environment::{Environment, variables};
-use stack::http_listener::{ReceivedRequest, listen};
-use stack::webhook_secret;
+use testkit::processes::environment::{Environment, variables};
+use testkit::processes::http::{ReceivedRequest, listen};
+use testkit::processes::tokens;
 
 /// Secret of the signatures. It is not secret: the receiver runs on this machine and does not verify them.
 const SECRET: &str = "whsec_ZHJvdmVyLXVwLWRlbW8td2ViaG9vay1yZWNlaXZlcg==";
@@ -26,7 +26,7 @@ pub fn receive() -> Result<Environment> {
 
 /// Returns the variables that send the webhooks of logistics to a URL, and the secret that signs them.
 pub fn send_to(url: &str, data: &Path) -> Result<(Environment, String)> {
-    let secret = webhook_secret::load_or_create(data)?;
+    let secret = tokens::webhook_secret(data)?;
     let variables =
         variables([("SERVICE__WEBHOOK_URL", url.to_owned()), ("SERVICE__WEBHOOK_SECRETS", secret.clone())]);
     Ok((variables, secret))
@@ -47,7 +47,7 @@ mod tests {
     fn a_url_gets_webhooks_signed_by_the_secret_of_the_data_folder() {
         let folder = tempfile::tempdir().unwrap();
         let (variables, secret) = send_to("http://127.0.0.1:9/hook", folder.path()).unwrap();
-        assert_eq!(secret, webhook_secret::load_or_create(folder.path()).unwrap());
+        assert_eq!(secret, tokens::webhook_secret(folder.path()).unwrap());
         let has = |value: &str| variables.iter().any(|(_, known)| known.as_str() == value);
         assert!(has("http://127.0.0.1:9/hook") && has(&secret));
     }

@@ -1,7 +1,7 @@
 //! A benchmark and its baselines, measured in alternating rounds.
 
 use anyhow::{Context, Result};
-use stack::service::ServiceProcess;
+use testkit::processes::service::ServiceProcess;
 
 use crate::environment::BenchEnvironment;
 use crate::measurement::{Measurement, Summary};

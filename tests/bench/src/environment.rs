@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{self, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use stack::checkout::SERVICES;
-use stack::databases::Databases;
-use stack::interrupt::Interrupt;
-use stack::programs::{self, Profile};
-use stack::service::{ServiceConfig, ServiceProcess};
 use tempfile::TempDir;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::databases::Databases;
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::programs::{self, Profile};
+use testkit::processes::service::{ServiceConfig, ServiceProcess};
 
 use crate::datasets;
 use crate::options::Options;

@@ -1,7 +1,7 @@
 //! Benchmarks of GET requests, and their baselines.
 
 use anyhow::{Context, Result, ensure};
-use stack::service::ServiceProcess;
+use testkit::processes::service::ServiceProcess;
 
 use crate::baselines::{constant, floor, sql};
 use crate::benchmark::{Baseline, Benchmark, Run};

@@ -1,8 +1,8 @@
 //! Load on a service, with the CPU time that the service and the database server spend on it.
 
 use anyhow::Result;
-use stack::process_stats;
-use stack::service::ServiceProcess;
+use testkit::processes::process_stats;
+use testkit::processes::service::ServiceProcess;
 
 use crate::environment::BenchEnvironment;
 use crate::measurement::Measurement;

@@ -24,8 +24,8 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use stack::interrupt::{self, Interrupt, Interrupted};
-use stack::{checkout, tools};
+use testkit::processes::interrupt::{self, Interrupt, Interrupted};
+use testkit::processes::{checkout, tools};
 
 use self::environment::BenchEnvironment;
 use self::options::Options;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use stack::databases::{Databases, options};
+use testkit::processes::databases::{Databases, options};
 
 use crate::environment::BenchEnvironment;
 use crate::measurement::{Measurement, percentile};

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use stack::{checkout, tools};
+use testkit::processes::{checkout, tools};
 
 use crate::measurement::Measurement;
 

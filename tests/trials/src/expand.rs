@@ -12,11 +12,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use stack::checkout::{self, SERVICES};
-use stack::process;
-use stack::trial::Trial;
-
-use crate::command::output;
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::process::{self, output};
+use testkit::processes::trial::Trial;
 
 /// Folders of migrations.
 const MIGRATION_FOLDERS: [&str; 4] = [

@@ -4,7 +4,6 @@ mod abuse;
 mod browser;
 mod chaos;
 mod clients;
-mod command;
 mod crash;
 mod deploy;
 mod docs;
@@ -16,6 +15,7 @@ mod ledger;
 mod login;
 mod markdown;
 mod observability;
+mod receiver;
 mod replicas;
 mod restore;
 mod spreadsheets;
@@ -27,11 +27,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
-use stack::interrupt::{self, Interrupt, Interrupted};
-use stack::programs::{self, Profile};
-use stack::servers::Servers;
-use stack::trial::{Options, Trial};
-use stack::{process, text_table, tools};
+use testkit::processes::interrupt::{self, Interrupt, Interrupted};
+use testkit::processes::programs::{self, Profile};
+use testkit::processes::servers::Servers;
+use testkit::processes::trial::{Options, Trial};
+use testkit::processes::{process, text_table, tools};
 
 /// Timeout of `docker info`.
 const DOCKER_INFO_TIMEOUT: Duration = Duration::from_secs(20);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
-use stack::checkout;
+use testkit::processes::checkout;
 
 /// A fenced block.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use common::config::Server;
-use testkit::App;
+use testkit::{App, User};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -132,6 +132,35 @@ fn stops_reading_a_refused_body() {
             () = tokio::time::sleep(Duration::from_secs(10)) => panic!("the body is still read"),
         }
         assert!(response.starts_with(b"HTTP/1.1 401"), "{}", String::from_utf8_lossy(&response));
+    });
+}
+
+#[test]
+fn heads_and_bodies_that_are_sent_slowly_are_refused() {
+    testkit::block_on(async {
+        let app = start(short_timeouts()).await;
+        let body = format!(
+            "POST /v1/things HTTP/1.1\r\nhost: h\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+             content-length: 100000\r\n\r\n{{",
+            User::of("a").token()
+        );
+        for (beginning, status) in [("GET / HTTP/1.1\r\n".to_owned(), "408"), (body, "400")] {
+            let (mut from, mut to) = connect(&app).await.into_split();
+            to.write_all(beginning.as_bytes()).await.unwrap();
+            let sending = async {
+                while to.write_all(b"x").await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                std::future::pending::<()>().await;
+            };
+            let mut begin = [0; 12];
+            tokio::select! {
+                result = from.read_exact(&mut begin) => { result.unwrap(); }
+                () = sending => unreachable!(),
+                () = tokio::time::sleep(Duration::from_secs(10)) => panic!("no response instead of {status}"),
+            }
+            assert_eq!(&begin[9..], status.as_bytes());
+        }
     });
 }
 

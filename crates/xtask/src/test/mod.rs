@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use std::thread::available_parallelism;
 
 use anyhow::{Context, Result, ensure};
-use stack::checkout::SERVICES;
-use stack::databases::Databases;
-use stack::interrupt::Interrupt;
-use stack::servers::{S3, Servers, has_citus};
-use stack::{checkout, memory_folder, ports, process, programs, tools};
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::databases::Databases;
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::servers::{S3, Servers, has_citus};
+use testkit::processes::{environment, ports, process, programs, tools};
 
 use self::stages::{Stage, Stages, compiler_version, succeed};
 use crate::cli::{BackendArgs, TestArgs, TestScope};
@@ -54,7 +54,7 @@ const MIN_THREADS: usize = 4;
 
 /// Runs all stages, the quick ones, or `cargo test` with arguments.
 pub fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<()> {
-    memory_folder::use_memory();
+    environment::use_memory();
     if !args.args.is_empty() {
         let mut servers = Servers::start(interrupt)?;
         return cargo_test(&args.args, &mut servers, interrupt);
@@ -201,7 +201,7 @@ fn tests_on_sqlite(stages: &mut Stages<'_>) -> Result<()> {
     let tests = Stage { name: "tests on SQLite", command, tools: &["cargo-nextest"] };
     let run = || {
         let mut command = nextest()?;
-        succeed(command.args(["--profile", "quick"]).envs([memory_folder::variable()]), interrupt)
+        succeed(command.args(["--profile", "quick"]).envs([environment::temporary_folder()]), interrupt)
     };
     stages.run(&tests, run).map(drop)
 }
@@ -225,7 +225,7 @@ fn cargo_test(args: &[String], servers: &mut Servers, interrupt: &Interrupt) -> 
 
 /// Runs tests on these servers. Fails if the command does or if a server ends.
 fn succeed_with(command: &mut Command, servers: &mut Servers, interrupt: &Interrupt) -> Result<()> {
-    command.envs(servers.environment()).envs([memory_folder::variable()]);
+    command.envs(servers.environment()).envs([environment::temporary_folder()]);
     let status = process::run_while(command, interrupt, || servers.check())?;
     ensure!(status.success(), "tests failed ({status}); their messages are above");
     Ok(())

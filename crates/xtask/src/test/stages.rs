@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use stack::interrupt::{Interrupt, Interrupted};
-use stack::{process, text_table, tools};
+use testkit::processes::interrupt::{Interrupt, Interrupted};
+use testkit::processes::{process, text_table, tools};
 
 /// A stage of `cargo xtask test`.
 pub struct Stage<'a> {

@@ -1,5 +1,7 @@
 //! Creation of loads by organisers and carriers.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 testkit::on_both! {
@@ -138,4 +140,24 @@ testkit::on_both! {
         assert_eq!(post(&other).send().await.error(409), "idempotency_key_reused");
         assert_eq!(app.get("/v1/loads").by(&haul).send().await.ok().as_array().unwrap().len(), 1);
     }
+}
+
+/// The usual failures: `stores_no_load_with_files_while_system_is_unavailable`.
+#[test]
+fn stores_no_load_with_files_while_system_sends_nonsense() {
+    use testkit::BadResponse::{HalfThenClose, HalfThenStall, InternalError, Never, NotHttp, OtherPage};
+    testkit::block_on(async {
+        let all = [InternalError, Never, NotHttp, OtherPage, HalfThenStall, HalfThenClose];
+        let creates = all.map(|response| async move {
+            let settings = Settings { system_url: response.serve(), ..Settings::default() };
+            let app = App::start::<Logistics>(Backend::Sqlite, settings).await;
+            let (haul, started) = (User::of("haul"), Instant::now());
+            let form = with(carrier_form(), "files", json!([{"id": "0190f5fe-0000-7000-8000-000000000000"}]));
+            let reply = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await;
+            assert_eq!(reply.error(503), "dependency_unavailable", "{response:?}");
+            assert!(started.elapsed() < Duration::from_secs(12), "{response:?}: {:?}", started.elapsed());
+            assert_eq!(app.get("/v1/loads").by(&haul).send().await.ok(), json!([]), "{response:?}");
+        });
+        futures_util::future::join_all(creates).await;
+    });
 }

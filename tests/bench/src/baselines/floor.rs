@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use stack::fixtures::loads::LARGE_ORGANISER;
-use stack::http::{Body, HttpClient};
-use stack::service::ServiceProcess;
+use testkit::market::loads::LARGE_ORGANISER;
+use testkit::processes::http::{Body, HttpClient};
+use testkit::processes::service::ServiceProcess;
 
 use super::limits;
 use super::server::BaselineServer;

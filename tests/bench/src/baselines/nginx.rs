@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use stack::tools;
+use testkit::processes::tools;
 
 use super::server::BaselineServer;
 use crate::benchmark::Baseline;
@@ -27,7 +27,7 @@ pub fn download(
     let server = BaselineServer::start(env, "nginx", |folder, port| {
         let path = folder.path().join("nginx.conf");
         fs::write(&path, config(folder.path(), root, port)).context("cannot write nginx.conf")?;
-        let mut command = stack::nginx::command(&program);
+        let mut command = tools::nginx(&program);
         command.arg("-e").arg(folder.path().join("error.log")).arg("-c").arg(path);
         Ok(command)
     })?;

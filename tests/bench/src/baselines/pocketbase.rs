@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use stack::http::{Body, HttpClient};
-use stack::tools;
+use testkit::processes::http::{Body, HttpClient};
+use testkit::processes::tools;
 
 use super::server::BaselineServer;
 use crate::environment::BenchEnvironment;

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use anyhow::Result;
 use rustix::process::Signal;
-use stack::servers::{Server, ShutdownSignals, attempt, folder};
-use stack::{ports, process_stats};
 use tempfile::TempDir;
+use testkit::processes::servers::{Server, ShutdownSignals, attempt, folder};
+use testkit::processes::{ports, process_stats};
 
 use crate::environment::BenchEnvironment;
 use crate::measurement::Measurement;

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use stack::service::ServiceProcess;
+use testkit::processes::service::ServiceProcess;
 
 use super::{floor, limits};
 use crate::benchmark::Baseline;

@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
-use stack::fixtures::listings::{LISTINGS_PER_CLOSED, ORGANISATION_COUNT, listing};
-use stack::http::{Body, MAX_IDLE_CONNECTIONS};
-use stack::interrupt::Interrupt;
-use stack::service::ServiceProcess;
+use testkit::market::listings::{LISTINGS_PER_CLOSED, ORGANISATION_COUNT, listing};
+use testkit::processes::http::{Body, MAX_IDLE_CONNECTIONS};
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::service::ServiceProcess;
 
 /// Requests between two lines of progress.
 const PROGRESS_INTERVAL: usize = 20_000;

@@ -2,12 +2,11 @@
 
 use anyhow::Result;
 use serde_json::json;
-use stack::fixtures::loads::csv_batch;
-use stack::http::{Body, Response};
-use stack::interrupt::Interrupt;
-use stack::multipart::Form;
-use stack::random::{Random, SEED};
-use stack::service::ServiceProcess;
+use testkit::market::loads::csv_batch;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::http::{Body, Form, Response};
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::service::ServiceProcess;
 
 /// Rows of a batch.
 const BATCH_SIZE: usize = 50_000;

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
-use stack::fixtures::listings::{LARGE_ORGANISATION, listing};
-use stack::fixtures::organised_load;
-use stack::http::Body;
-use stack::service::ServiceProcess;
+use testkit::market::listings::{LARGE_ORGANISATION, listing};
+use testkit::market::organised_load;
+use testkit::processes::http::Body;
+use testkit::processes::service::ServiceProcess;
 
 use super::listings::search::BY_DATE;
 use super::{listings, loads};

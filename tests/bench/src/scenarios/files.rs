@@ -4,11 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use stack::fixtures;
-use stack::http::Body;
-use stack::multipart::Form;
-use stack::random::{Random, SEED};
-use stack::service::ServiceProcess;
+use testkit::market;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::http::{Body, Form};
+use testkit::processes::service::ServiceProcess;
 
 use crate::baselines::{files, nginx};
 use crate::benchmark::Benchmark;
@@ -89,7 +88,7 @@ fn form(random: &mut Random, bytes: usize) -> Form {
     Form {
         file_name: "bench.bin",
         media_type: "application/octet-stream",
-        ..fixtures::upload("bench.bin", content)
+        ..market::upload("bench.bin", content)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use rustix::process::Signal;
-use stack::fixtures::listings::LARGE_ORGANISATION;
+use testkit::market::listings::LARGE_ORGANISATION;
 
 use crate::baselines::floor;
 use crate::environment::{BenchEnvironment, size_label};

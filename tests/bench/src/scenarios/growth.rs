@@ -1,9 +1,9 @@
 //! Growth of cost: each search with 10,000 rows, 100,000 and 1,000,000, as far as `--scale` goes, and distant pages.
 
 use anyhow::Result;
-use stack::fixtures::listings::LARGE_ORGANISATION;
-use stack::fixtures::loads::LARGE_ORGANISER;
-use stack::service::ServiceProcess;
+use testkit::market::listings::LARGE_ORGANISATION;
+use testkit::market::loads::LARGE_ORGANISER;
+use testkit::processes::service::ServiceProcess;
 
 use super::{listings, loads};
 use crate::benchmark::{Baseline, Benchmark, Run};

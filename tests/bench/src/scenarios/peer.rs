@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use serde_json::Value;
-use stack::service::ServiceProcess;
+use testkit::processes::service::ServiceProcess;
 
 use super::loads::{search, write};
 use crate::baselines::pocketbase::{self, POCKETBASE, PocketBase, RECORDS};

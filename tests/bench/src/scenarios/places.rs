@@ -5,9 +5,9 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use stack::http::Body;
-use stack::random::{Random, SEED};
-use stack::service::ServiceProcess;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::http::Body;
+use testkit::processes::service::ServiceProcess;
 
 use crate::baselines::constant;
 use crate::benchmark::Benchmark;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use stack::fixtures::listings::{ADDITIONAL_INFO, breed, listing, point};
-use stack::http::Body;
-use stack::random::Random;
-use stack::service::ServiceProcess;
+use testkit::market::listings::{ADDITIONAL_INFO, breed, listing, point};
+use testkit::market::random::Random;
+use testkit::processes::http::Body;
+use testkit::processes::service::ServiceProcess;
 
 use crate::environment::BenchEnvironment;
 

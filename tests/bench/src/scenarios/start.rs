@@ -4,7 +4,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use anyhow::Result;
-use stack::checkout::SERVICES;
+use testkit::processes::checkout::SERVICES;
 
 use crate::environment::BenchEnvironment;
 use crate::measurement::median;

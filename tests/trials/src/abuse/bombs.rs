@@ -1,15 +1,14 @@
-//! Tables and workbooks that are expensive to parse, for the batch upload.
+//! Tables and workbooks that are expensive to parse, for the batch upload: small gzip files and ZIP archives of large
+//! contents, written without the contents in memory.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use stack::http::{Body, HttpClient};
-use stack::multipart::Form;
+use flate2::{Compress, Compression, Crc, FlushCompress};
+use testkit::processes::http::{Body, Form, HttpClient};
 
-use super::compression::{Deflated, deflate, zip};
-use super::services::{MAX_FILE_SIZE, Services};
-use super::target::Case;
-use super::workbook::{SPREADSHEET, encode, no_strings, repeat, sheet, strings};
+use crate::abuse::services::{MAX_FILE_SIZE, Services};
+use crate::abuse::target::Case;
 
 /// Additional memory in MiB: the strings of a workbook (twice 25 MiB), its directory and a buffer.
 const MEMORY: f64 = 160.0;
@@ -104,4 +103,134 @@ fn workbooks(mib: usize, strings_mib: usize) -> Vec<Case<Vec<u8>>> {
         ("entries", zip(&entries), "400"),
         ("cut off", with_sheet(sheet("", "", 0))[..200].to_vec(), "400"),
     ]
+}
+
+/// Namespace of sheets.
+pub const SPREADSHEET: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
+const RELATIONS: &str = "http://schemas.openxmlformats.org/package/2006/relationships";
+const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
+
+/// A sheet: the rows of `begin`, then `piece` repeated for `mib` MiB. Its elements are not closed.
+pub fn sheet(begin: &str, piece: &str, mib: usize) -> Deflated {
+    let begin = format!("<worksheet xmlns=\"{SPREADSHEET}\"><sheetData>{begin}");
+    let piece = piece.repeat((1 << 20) / piece.len().max(1));
+    repeat(&begin, &piece, mib)
+}
+
+/// Shared strings of `mib` MiB.
+pub fn strings(mib: usize) -> Deflated {
+    repeat(&format!("<sst xmlns=\"{SPREADSHEET}\">"), &"<si><t>a</t></si>".repeat(61_680), mib)
+}
+
+/// No shared strings.
+pub fn no_strings() -> Deflated {
+    deflate(b"<sst/>", 1)
+}
+
+/// `begin`, then `mebibyte` repeated for `mib` MiB.
+pub fn repeat(begin: &str, mebibyte: &str, mib: usize) -> Deflated {
+    deflate(begin.as_bytes(), 1).then(deflate(mebibyte.as_bytes(), mib))
+}
+
+/// Encodes a workbook of one sheet and its shared strings.
+pub fn encode(sheet: Deflated, strings: Deflated) -> Vec<u8> {
+    let text = |text: String| deflate(text.as_bytes(), 1);
+    let relation = |id: &str, kind: &str, target: &str| {
+        format!("<Relationship Id=\"{id}\" Type=\"{OFFICE}/{kind}\" Target=\"{target}\"/>")
+    };
+    let relations = |all: String| text(format!("<Relationships xmlns=\"{RELATIONS}\">{all}</Relationships>"));
+    let workbook = format!(
+        "<workbook xmlns=\"{SPREADSHEET}\" xmlns:r=\"{OFFICE}\"><sheets><sheet name=\"a\" sheetId=\"1\" r:id=\"s\"/></sheets></workbook>"
+    );
+    zip(&[
+        ("_rels/.rels", relations(relation("w", "officeDocument", "xl/workbook.xml"))),
+        ("xl/workbook.xml", text(workbook)),
+        (
+            "xl/_rels/workbook.xml.rels",
+            relations(relation("s", "worksheet", "s.xml") + &relation("t", "sharedStrings", "t.xml")),
+        ),
+        ("xl/s.xml", sheet),
+        ("xl/t.xml", strings),
+    ])
+}
+
+/// The last block of a deflate stream, which is empty.
+const LAST_BLOCK: [u8; 2] = [3, 0];
+
+/// A raw deflate stream and the checksum of its content.
+pub struct Deflated {
+    bytes: Vec<u8>,
+    crc: Crc,
+}
+
+impl Deflated {
+    /// Appends the content of `other`.
+    pub fn then(mut self, mut other: Self) -> Self {
+        self.bytes.truncate(self.bytes.len() - LAST_BLOCK.len());
+        self.bytes.append(&mut other.bytes);
+        self.crc.combine(&other.crc);
+        self
+    }
+}
+
+/// Compresses `piece`, repeated `times` times.
+pub fn deflate(piece: &[u8], times: usize) -> Deflated {
+    let capacity = piece.len() / 8 + (64 << 10);
+    let (mut compress, mut block) = (Compress::new(Compression::best(), false), Vec::with_capacity(capacity));
+    // A full flush makes blocks that do not refer to earlier ones: they can be repeated.
+    let _ = compress.compress_vec(piece, &mut block, FlushCompress::Full);
+    let (mut piece_crc, mut crc) = (Crc::new(), Crc::new());
+    piece_crc.update(piece);
+    (0..times).for_each(|_| crc.combine(&piece_crc));
+    Deflated { bytes: [block.repeat(times), LAST_BLOCK.into()].concat(), crc }
+}
+
+/// Writes a gzip file (RFC 1952).
+pub fn gzip(content: &Deflated) -> Vec<u8> {
+    let trailer = [content.crc.sum().to_le_bytes(), content.crc.amount().to_le_bytes()].concat();
+    [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255], content.bytes.as_slice(), &trailer].concat()
+}
+
+/// Writes a ZIP archive of these entries (APPNOTE.TXT, 4.3).
+pub fn zip(entries: &[(&str, Deflated)]) -> Vec<u8> {
+    let (mut archive, mut directory) = (Vec::new(), Vec::new());
+    for (name, entry) in entries {
+        let offset = saturate(archive.len());
+        let sizes =
+            [entry.crc.sum(), saturate(entry.bytes.len()), entry.crc.amount()].map(u32::to_le_bytes).concat();
+        let length = u16::try_from(name.len()).unwrap_or(u16::MAX).to_le_bytes();
+        let common = [&[20, 0, 0, 0, 8, 0, 0, 0, 0x21, 0][..], &sizes, &length, &[0, 0]].concat();
+        archive.extend([b"PK\x03\x04", common.as_slice(), name.as_bytes(), &entry.bytes].concat());
+        let location = [&[0; 10][..], &offset.to_le_bytes()].concat();
+        directory.extend([b"PK\x01\x02\x14\0", common.as_slice(), &location, name.as_bytes()].concat());
+    }
+    let count = u16::try_from(entries.len()).unwrap_or(u16::MAX).to_le_bytes();
+    let location = [saturate(directory.len()), saturate(archive.len())].map(u32::to_le_bytes).concat();
+    [archive, directory, [b"PK\x05\x06\0\0\0\0", &count[..], &count, &location, &[0, 0]].concat()].concat()
+}
+
+fn saturate(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn gzip_files_and_archives_are_valid() {
+        let bytes = gzip(&deflate(b"hello, ", 3));
+        let mut text = String::new();
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut text).unwrap();
+        assert_eq!(text, "hello, hello, hello, ");
+        assert!(gzip(&deflate(&vec![0; 1 << 20], 1024)).len() < 3 << 20);
+        let zip = zip(&[("a", deflate(b"x", 1)), ("b", deflate(b"y", 1))]);
+        assert!(
+            zip.starts_with(b"PK\x03\x04") && zip.windows(4).filter(|w| *w == b"PK\x01\x02").count() == 2
+        );
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use stack::fixtures::carried_load;
+use testkit::market::carried_load;
 
 use super::services::{ORG, Services};
 use super::socket;

@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use super::compression::{deflate, gzip};
-use super::outcomes::Outcomes;
 use super::services::Services;
 use super::socket::{Socket, chunked, head, repeated, send_pieces};
 use super::target::{Case, Limits, Target};
+use crate::abuse::bombs::{deflate, gzip};
+use crate::abuse::target::Outcomes;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 const FORM: &str = "multipart/form-data; boundary=x";

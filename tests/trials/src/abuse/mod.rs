@@ -1,25 +1,19 @@
-//! `abuse`: slow, many, large and expensive requests, and attacks of one tenant, while honest clients must be served.
+//! `abuse`: many, large and expensive requests, while honest clients must be served. Slow clients and attacks of one
+//! tenant on others are tested by the services' own tests.
 
 mod bombs;
-mod compression;
+mod connections;
 mod costly;
-mod file_limit;
-mod honest;
-mod idle;
 mod large;
-mod outcomes;
 mod searches;
 mod services;
-mod slow;
 mod socket;
 mod target;
-mod tenants;
-mod workbook;
 
 use std::thread::scope;
 
 use anyhow::{Result, bail};
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
 use self::services::Services;
 
@@ -28,25 +22,13 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let services = Services::start(trial)?;
     costly::run(&services)?;
     searches::run(&services)?;
-    tenants::run(trial)?;
     bombs::run(&services)?;
     large::run(&services)?;
-    // These mostly wait: each service has its own thread.
-    let attack_system = || slow::readers(&services).and_then(|()| slow::uploads(&services));
-    let attack_logistics = || {
-        slow::writers(&services)?;
-        slow::exports(&services)?;
-        idle::run(&services)
-    };
+    // Both mostly wait.
     scope(|scope| {
-        let threads = [
-            scope.spawn(attack_system),
-            scope.spawn(attack_logistics),
-            scope.spawn(|| file_limit::run(trial)),
-        ];
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
+        let files = scope.spawn(|| connections::file_limit(trial));
+        let idle = connections::idle(&services);
+        files.join().unwrap_or_else(|_| bail!("a thread panicked")).and(idle)
     })?;
     services.check_memory()
 }

@@ -3,18 +3,19 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use stack::environment::{Environment, variables};
-use stack::fixtures::{batch, carried_load, listings, upload};
-use stack::http::Body;
-use stack::multipart::Form;
-use stack::service::ServiceProcess;
-use stack::trial::Trial;
+use testkit::market::{batch, carried_load, listings, upload};
+use testkit::processes::environment::{Environment, variables};
+use testkit::processes::http::{Body, Form};
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::trial::Trial;
 
 use super::target::Target;
 use crate::traffic::Request;
 
 /// The organisation of attackers and honest clients.
 pub const ORG: &str = "hereford-haulage";
+/// Time that a service may take beyond its timeouts.
+pub const MARGIN: Duration = Duration::from_secs(2);
 /// Size of the largest file that is accepted, in bytes.
 pub const MAX_FILE_SIZE: usize = 25 << 20;
 
@@ -35,7 +36,11 @@ pub struct Services<'a> {
 impl<'a> Services<'a> {
     /// Starts and fills the services.
     pub fn start(trial: &'a Trial<'a>) -> Result<Self> {
-        let [system, logistics, livestock] = start(trial, "abuse", false, Vec::new())?;
+        let mut config = trial.stack_config("abuse", false)?;
+        config.environment = std::array::from_fn(|_| Timeouts::environment(trial.short));
+        let services: [ServiceProcess; 3] =
+            trial.stack(&config)?.services.try_into().map_err(|_| anyhow!("there are three services"))?;
+        let [system, logistics, livestock] = services;
         let token = system.token(Some(ORG));
         let upload = |size| {
             let form = Form { media_type: "application/octet-stream", ..upload("a", vec![b'A'; size]) };
@@ -78,23 +83,8 @@ impl<'a> Services<'a> {
     }
 }
 
-/// Starts the three services on SQLite or PostgreSQL, with further variables for logistics.
-pub fn start(
-    trial: &Trial<'_>,
-    folder: &str,
-    postgres: bool,
-    logistics: Environment,
-) -> Result<[ServiceProcess; 3]> {
-    let mut config = trial.stack_config(folder, postgres)?;
-    for environment in &mut config.environment {
-        environment.extend(Timeouts::environment(trial.short));
-    }
-    config.environment[1].extend(logistics);
-    trial.stack(&config)?.services.try_into().map_err(|_| anyhow!("the stack has more than three services"))
-}
-
 /// Creates something and returns its id.
-pub fn create(service: &ServiceProcess, path: &str, token: &str, body: Body) -> Result<String> {
+fn create(service: &ServiceProcess, path: &str, token: &str, body: Body) -> Result<String> {
     let response = service.send("POST", path, token, &body)?;
     let id = response.json["id"].as_str().map(str::to_owned);
     id.with_context(|| format!("POST {path} returned no id"))

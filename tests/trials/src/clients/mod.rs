@@ -3,16 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
 use std::time::Instant;
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use anyhow::{Result, anyhow};
-use stack::service::ServiceProcess;
-use stack::tools;
-use stack::trial::Trial;
-
-use crate::command::output;
+use testkit::processes::process::output;
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::tools;
+use testkit::processes::trial::Trial;
 
 /// Organisation of the user of the programs.
 const ORG: &str = "border-grain";

@@ -16,14 +16,13 @@ mod client;
 mod findings;
 mod fixture;
 mod records;
-mod repeat;
 mod report;
 mod rounds;
 mod services;
 mod writer;
 
 use anyhow::Result;
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
 use self::rounds::Rounds;
 

@@ -6,8 +6,8 @@ use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use stack::random::Random;
-use stack::trial::Trial;
+use testkit::market::random::Random;
+use testkit::processes::trial::Trial;
 
 use super::checks::files::{self, StoredFiles};
 use super::checks::listings::{StoredListings, check_wishlist};
@@ -15,10 +15,10 @@ use super::checks::loads::StoredLoads;
 use super::checks::notifications;
 use super::checks::shares::{self, ShareCounts};
 use super::client::{Client, LIVESTOCK, LOGISTICS, SYSTEM};
-use super::findings::Findings;
 use super::records::Records;
 use super::services::{ALL, Services};
 use super::writer::{CLIENTS, Progress, Writer};
+use crate::crash::findings::Findings;
 
 /// The services that a kill hits, drawn from these.
 const VICTIMS: [&[usize]; 7] =

@@ -6,10 +6,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use stack::checkout::SERVICES;
-use stack::environment::variables;
-use stack::service::ServiceProcess;
-use stack::trial::Trial;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::environment::variables;
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::trial::Trial;
 
 use super::client::{Endpoints, LIVESTOCK, LOGISTICS, SYSTEM};
 use super::fixture::{OWNER, PARTNER};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::Value;
-use stack::random::Random;
+use testkit::market::random::Random;
 
 use super::client::Client;
 use super::fixture::{ListingFixture, LoadFixture, PARTNER, ProofFixture, content, sha256};

@@ -7,17 +7,16 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Deserializer, Value};
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::process::output;
+use testkit::processes::tools;
+use testkit::processes::trial::Trial;
 
 use super::compose::Compose;
-use super::objects::{find, of_kind};
 use super::references::{self, Documented, title};
-use super::rule::{Rule, rule};
-use super::settings::Settings;
 use super::{pods, routes};
-use crate::command::output;
-use stack::checkout::{self, SERVICES};
-use stack::tools;
-use stack::trial::Trial;
+use crate::deploy::objects::{Rule, find, of_kind, rule};
+use crate::deploy::settings::Settings;
 
 /// The oldest supported version of Kubernetes, and the newest that the tool knows.
 const KUBERNETES: [&str; 2] = ["1.27", "1.37"];

@@ -5,31 +5,27 @@
 //! and `routes.rs`. Nothing is started: `containers` runs the Compose files in containers.
 
 pub mod compose;
-mod container;
 mod docker;
-mod lint;
+mod files;
 mod manifests;
 mod objects;
 mod pods;
 mod references;
 mod routes;
-mod rule;
-mod secrets;
 mod settings;
 
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-
-pub use self::docker::run as run_in_containers;
+use testkit::processes::trial::Trial;
 
 use self::compose::Compose;
-use self::settings::Settings;
-use stack::trial::Trial;
+pub use self::docker::run as run_in_containers;
+use crate::deploy::settings::Settings;
 
 /// Runs all checks.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
-    lint::run(trial)?;
+    files::lint(trial)?;
     let compose = Compose::load(compose::MAIN)?;
     let settings = Settings::read(trial.binaries)?;
     let mut rules = compose.rules(&settings);
@@ -37,10 +33,10 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
         rules.extend(Compose::load(file)?.rules(&settings));
     }
     rules.extend(manifests::rules(trial, &compose, &settings)?);
-    let count = rule::check(&rules)?;
+    let count = objects::check(&rules)?;
     trial.note("rules for the Compose files and deploy/kubernetes", format!("{count} hold"), "all hold");
 
-    secrets::check(trial, &Compose::load_demo()?)
+    files::check_secrets(trial, &Compose::load_demo()?)
 }
 
 /// Returns the paths that Kubernetes and Prometheus request from the services.

@@ -1,5 +1,6 @@
-//! Accessors of Kubernetes objects.
+//! Accessors of Kubernetes objects, and rules that files must follow.
 
+use anyhow::{Result, ensure};
 use serde_json::{Map, Value};
 
 /// Returns the object with a kind and a name.
@@ -48,4 +49,31 @@ pub fn setting<'a>(objects: &'a [Value], service: &str, name: &str) -> Option<&'
     let file = find(objects, "ConfigMap", map)?["data"]["service.toml"].as_str()?;
     let value = file.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(" = "))?;
     Some(value.split('#').next().unwrap_or_default().trim().trim_matches('"'))
+}
+
+/// A rule that holds or is broken.
+#[derive(Debug)]
+pub struct Rule {
+    holds: bool,
+    text: String,
+}
+
+/// Creates a rule from its result and a sentence with "must".
+pub fn rule(holds: bool, text: impl Into<String>) -> Rule {
+    Rule { holds, text: text.into() }
+}
+
+impl Rule {
+    /// Puts the subject of the rule before its text.
+    pub fn of(mut self, subject: &str) -> Self {
+        self.text = format!("{subject}: {}", self.text);
+        self
+    }
+}
+
+/// Fails with a list of the broken rules. Returns how many rules there are.
+pub fn check(rules: &[Rule]) -> Result<usize> {
+    let broken: Vec<_> = rules.iter().filter(|rule| !rule.holds).map(|rule| rule.text.as_str()).collect();
+    ensure!(broken.is_empty(), "broken rules:\n{}", broken.join("\n"));
+    Ok(rules.len())
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::compose::Compose;
 use super::objects::{array, pod_template, setting, site};
-use super::rule::{Rule, rule};
-use super::settings::{Settings, is_secret};
+use crate::deploy::objects::{Rule, rule};
+use crate::deploy::settings::{Settings, is_secret};
 
 const PROBES: [&str; 3] = ["startupProbe", "readinessProbe", "livenessProbe"];
 

@@ -5,10 +5,9 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
+use testkit::processes::checkout::{self, SERVICES};
 
-use super::objects::{array, find, has_port, of_kind, pod_template, setting, text};
-use super::rule::{Rule, rule};
-use stack::checkout::{self, SERVICES};
+use crate::deploy::objects::{Rule, array, find, has_port, of_kind, pod_template, rule, setting, text};
 
 const INSTALL: &str = "docs/operations/install.md";
 const SECRETS_FOLDER: &str = "/run/secrets/drover/";

@@ -6,11 +6,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
+use testkit::processes::checkout::SERVICES;
 
-use super::objects::{array, find, has_port, of_kind, site, text};
 use super::references::{Documented, title};
-use super::rule::{Rule, rule};
-use stack::checkout::SERVICES;
+use crate::deploy::objects::{Rule, array, find, has_port, of_kind, rule, site, text};
 
 /// Paths of a service that clients may use: type of the match, and path without the name of the service.
 const PATHS: [(&str, &str); 4] =

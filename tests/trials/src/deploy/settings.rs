@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-
-use crate::command::output;
-use stack::checkout::SERVICES;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::process::output;
 
 /// What the services need at the end of a shutdown, in seconds: 1.5 s for requests that arrive late, 3 s to send the
 /// last traces, and 5 s of margin.

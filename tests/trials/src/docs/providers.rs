@@ -6,12 +6,12 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use stack::checkout;
-use stack::environment::{Environment, variables};
-use stack::fixtures;
-use stack::http::Body;
-use stack::keys::DevKeys;
-use stack::trial::Trial;
+use testkit::market;
+use testkit::processes::checkout;
+use testkit::processes::environment::{Environment, variables};
+use testkit::processes::http::Body;
+use testkit::processes::tokens::DevKeys;
+use testkit::processes::trial::Trial;
 
 use crate::markdown::Page;
 
@@ -61,7 +61,7 @@ fn check(trial: &Trial<'_>, provider: &str, toml: &str, claims: &Value, org: &st
         keys.sign(&claims)
     };
     let organisation = claims[org].as_str().context("the token has no organisation")?;
-    let load = Body::Json(fixtures::carried_load(organisation, provider));
+    let load = Body::Json(market::carried_load(organisation, provider));
     let created = service.send("POST", "/v1/loads/carrier", &token(false), &load)?.json;
     let path = format!("/v1/loads/{}", created["id"].as_str().unwrap_or_default());
     let stored = service.get(&path, &token(false))?.json;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use stack::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, SERVICES};
 
 use crate::markdown::Page;
 

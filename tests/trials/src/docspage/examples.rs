@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use stack::http::{Body, HttpClient, Response};
-use stack::multipart::Form;
-use stack::service::ServiceProcess;
+use testkit::processes::http::{Body, Form, HttpClient, Response};
+use testkit::processes::service::ServiceProcess;
 use url::form_urlencoded;
 
 /// Operations that the examples can run once: then the file is archived, the saved search and the webhook are deleted,

@@ -2,7 +2,6 @@
 //! the docs page in a browser: directly, and behind a proxy with a path prefix that the services do not know.
 
 mod examples;
-mod linked_image;
 mod page;
 
 use std::fs;
@@ -10,18 +9,17 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use stack::checkout::{self, SERVICES};
-use stack::environment::variables;
-use stack::keys::DevKeys;
-use stack::ports;
-use stack::service::ServiceProcess;
-use stack::stack::Stack;
-use stack::token::Identity;
-use stack::trial::Trial;
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::environment::variables;
+use testkit::processes::ports;
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::stack::Stack;
+use testkit::processes::tokens::{DevKeys, Identity};
+use testkit::processes::trial::Trial;
 
-use self::page::Visit;
+use self::page::{Visit, check_linked_image};
 use crate::browser::Browser;
-use crate::replicas::proxy::Proxy;
+use crate::replicas::deployment::Proxy;
 
 const TOKEN_TTL: Duration = Duration::from_secs(3600);
 /// Operations that the short form tries on the page: each kind of request and response.
@@ -46,7 +44,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     }
     let [system, logistics, _] = &stack.services[..] else { bail!("there are three services") };
     let png = checkout::target_dir()?.join("docspage/system.png");
-    linked_image::check(&mut browser, system, logistics, &png, &token)?;
+    check_linked_image(&mut browser, system, logistics, &png, &token)?;
     trial.note("a private image on a page of another origin, by a link", "shown", "shown");
     let [port] = ports::find_free()?;
     let proxy = Proxy::start(trial, port, &stack)?;

@@ -1,14 +1,17 @@
 //! Checks on the docs page of a service.
 
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use serde_json::json;
-use stack::checkout::SERVICES;
-use stack::http::{Body, HttpClient};
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::http::{Body, Form, HttpClient};
+use testkit::processes::service::ServiceProcess;
 
-use crate::browser::swagger_ui::{authorize, element, execute, open, set, token};
-use crate::browser::{Browser, Page};
+use crate::browser::{Browser, Page, authorize, element, execute, open, set, token};
 
 /// An id that names nothing.
 const UNKNOWN: &str = "01955bf1-6c00-7a10-8000-00000000ffff";
@@ -112,4 +115,55 @@ impl Visit {
         ensure!(is_right, "{operation} of an unknown id on the docs page: {status}: {shown}");
         Ok(())
     }
+}
+
+/// Shows a PNG of 1280 × 1600 pixels, which only its organisation may download, on a page of another service.
+///
+/// # Errors
+/// Says what the browser showed instead of the image.
+pub fn check_linked_image(
+    browser: &mut Browser,
+    system: &ServiceProcess,
+    other: &ServiceProcess,
+    png: &Path,
+    token: &str,
+) -> Result<()> {
+    let http = HttpClient::new(Duration::from_secs(30));
+    let field = |name, value: &str| (name, value.to_owned());
+    let form = Form {
+        fields: vec![field("bucket", "images"), field("type", "misc"), field("name", "Page.png")],
+        file_name: "page.png",
+        media_type: "image/png",
+        content: Cow::Owned(fs::read(png).with_context(|| format!("cannot read {}", png.display()))?),
+    };
+    let uploaded = http.send("POST", &system.url("/v1/files"), Some(token), &Body::Form(form))?;
+    let id = uploaded.json["id"].as_str().with_context(|| format!("the upload: {}", uploaded.json))?;
+    let body = Body::Json(json!({ "width": 320 }));
+    let link = http.send("POST", &system.url(&format!("/v1/files/{id}/link")), Some(token), &body)?;
+    let url = &link.json["url"];
+
+    let page = browser.open(&other.url("/healthz"))?;
+    browser.wait(&page, "location.pathname === '/healthz' && document.readyState === 'complete'")?;
+    let mut shown = |url: &Value| {
+        browser.evaluate(
+            &page,
+            &format!(
+                "new Promise((done) => {{
+                    const image = new Image();
+                    image.onload = () => done(`${{image.naturalWidth}} × ${{image.naturalHeight}}`);
+                    image.onerror = () => done('nothing');
+                    image.src = {url};
+                    document.documentElement.append(image);
+                }})"
+            ),
+        )
+    };
+    let (by_link, without) = (shown(url)?, shown(&json!(system.url(&format!("/v1/files/{id}"))))?);
+    ensure!(by_link == "320 × 400", "the browser shows {by_link} for {url}");
+    ensure!(without == "nothing", "the browser shows {without} without a link");
+    let fetched = format!("fetch({url}).then((response) => response.blob()).then((blob) => blob.type)");
+    let media_type = browser.evaluate(&page, &fetched)?;
+    // Chromium accepts `*/*`.
+    ensure!(media_type == "image/webp", "fetch of {url}: {media_type}");
+    Ok(())
 }

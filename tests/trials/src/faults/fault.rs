@@ -5,10 +5,9 @@ use std::mem::take;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use stack::http::{Body, HttpClient, Response};
-use stack::trial::Trial;
+use testkit::processes::http::{Body, HttpClient, Response};
+use testkit::processes::trial::Trial;
 
-use crate::chaos::wire::{Mode, TcpProxy};
 use crate::ledger::Ledger;
 use crate::traffic::{Records, Target, Traffic, Workload, new_prefix};
 
@@ -81,21 +80,12 @@ impl<'a> Fault<'a> {
         self
     }
 
-    /// Sets the mode of a proxy, and forwards again as the repair.
-    pub fn run_at(self, proxy: &TcpProxy, mode: Mode) -> Result<Records> {
-        let set = |mode| {
-            proxy.set(mode);
-            Ok(())
-        };
-        self.run(|| set(mode), || set(Mode::Forward))
-    }
-
     /// Starts the traffic, lets something fail, repairs it, and checks all responses and everything that is stored.
     pub fn run(
         mut self,
         fail: impl FnOnce() -> Result<()>,
         repair: impl FnOnce() -> Result<()>,
-    ) -> Result<Records> {
+    ) -> Result<()> {
         let trial = self.trial;
         trial.check()?;
         let traffic = Traffic::start(take(&mut self.workloads));
@@ -120,8 +110,7 @@ impl<'a> Fault<'a> {
         let mut records = traffic.finish();
         self.check(&mut records, repaired, ready)?;
         healthy?;
-        self.note_abandoned_calls()?;
-        Ok(records)
+        self.note_abandoned_calls()
     }
 
     /// Checks all responses and everything that is stored.

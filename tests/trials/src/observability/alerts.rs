@@ -4,12 +4,10 @@ use std::fs;
 
 use anyhow::{Result, ensure};
 use serde_json::Value;
+use testkit::processes::checkout;
+use testkit::processes::trial::Trial;
 
-use super::expressions;
-use super::prometheus::Prometheus;
-use super::read;
-use stack::checkout;
-use stack::trial::Trial;
+use super::{Prometheus, missing_series, read};
 
 /// Checks that each rule is evaluated and selects existing series, and that each alert is documented and tested.
 pub fn check(trial: &Trial<'_>, prometheus: &Prometheus) -> Result<()> {
@@ -18,7 +16,7 @@ pub fn check(trial: &Trial<'_>, prometheus: &Prometheus) -> Result<()> {
     let rules = prometheus.rules()?;
     let queries: Vec<_> = rules.iter().map(|rule| text(rule, "query")).collect();
     let mut problems = Vec::new();
-    for (rule, missing) in rules.iter().zip(expressions::missing(prometheus, &queries)?) {
+    for (rule, missing) in rules.iter().zip(missing_series(prometheus, &queries)?) {
         let name = text(rule, "name");
         if text(rule, "health") != "ok" {
             problems.push(format!("{name} is {}: {}", text(rule, "health"), text(rule, "lastError")));

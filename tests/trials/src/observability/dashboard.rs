@@ -2,10 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use testkit::processes::trial::Trial;
 
-use super::prometheus::Prometheus;
-use super::{expressions, read};
-use stack::trial::Trial;
+use super::{Prometheus, missing_series, read};
 
 /// Checks that each expression of a panel, and each variable, selects existing series.
 pub fn check(trial: &Trial<'_>, prometheus: &Prometheus) -> Result<()> {
@@ -14,7 +13,7 @@ pub fn check(trial: &Trial<'_>, prometheus: &Prometheus) -> Result<()> {
     let all: Vec<_> = panels.iter().chain(&variables).collect();
     let expressions: Vec<_> = all.iter().map(|(_, expression)| expression.as_str()).collect();
     let mut problems = Vec::new();
-    for ((title, expression), missing) in all.iter().zip(expressions::missing(prometheus, &expressions)?) {
+    for ((title, expression), missing) in all.iter().zip(missing_series(prometheus, &expressions)?) {
         problems.extend(missing.into_iter().map(|missing| format!("{title}: there is no {missing}")));
         match prometheus.query(expression) {
             Ok(series) if series.is_empty() => problems.push(format!("{title}: {expression} is empty")),

@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::trial::Trial;
 
-use super::prometheus::Prometheus;
-use stack::checkout::{self, SERVICES};
-use stack::trial::Trial;
+use crate::observability::Prometheus;
 
 /// Type and labels of each metric, by its name.
 type Metrics = BTreeMap<String, (String, BTreeSet<String>)>;

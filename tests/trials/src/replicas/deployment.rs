@@ -1,27 +1,23 @@
-//! The replicas, the proxy before them, and the servers that they call.
+//! The replicas, the servers that they call, and nginx before them with the configuration of deploy/nginx, in which
+//! only the listener (without TLS) and the addresses of the replicas differ.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
-use serde_json::json;
-use stack::checkout::SERVICES;
-use stack::environment::{Environment, variables};
-use stack::http::{Body, HttpClient, Response};
-use stack::keys::DevKeys;
-use stack::ports;
-use stack::servers::S3;
-use stack::service::ServiceProcess;
-use stack::stack::Stack;
-use stack::trial::Trial;
-use stack::webhook_receiver::WebhookReceiver;
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::environment::{Environment, variables};
+use testkit::processes::http::{Body, HttpClient};
+use testkit::processes::servers::{S3, Server, ShutdownSignals, folder};
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::stack::Stack;
+use testkit::processes::trial::Trial;
+use testkit::processes::{ports, tools};
 
-use super::address_provider::AddressProvider;
-use super::proxy::Proxy;
-use super::webhook_signature::secret;
-use crate::chaos::clock::shifted;
+use crate::chaos::shifted;
+use crate::receiver::{Receiver, WEBHOOK_SECRET};
 use crate::traffic::REQUEST_TIMEOUT;
 
 /// Replicas of each of [`SERVICES`].
@@ -29,9 +25,6 @@ const REPLICAS: [usize; 3] = [2, 3, 2];
 /// Clocks of the first two replicas of each service, and why they refuse a token that is valid from now for
 /// five minutes.
 const CLOCKS: [(&str, &str); 2] = [("-10m", "not valid yet"), ("+10m", "expired")];
-
-/// Delay of the webhook receiver.
-pub const RESPONSE_DELAY: Duration = Duration::from_millis(20);
 
 /// The running deployment.
 pub struct Deployment<'a> {
@@ -44,13 +37,7 @@ pub struct Deployment<'a> {
     /// A client of replicas and proxy.
     pub http: HttpClient,
     /// Receives webhooks.
-    pub receiver: WebhookReceiver,
-    /// Serves addresses.
-    pub addresses: AddressProvider,
-    /// A key that all replicas accept beside the usual one.
-    pub second_key: DevKeys,
-    /// The file of both keys.
-    pub jwks: PathBuf,
+    pub receiver: Receiver,
     /// URL of the common database.
     pub database: String,
 }
@@ -59,24 +46,15 @@ impl<'a> Deployment<'a> {
     /// Starts all replicas at once over an empty database, with different clocks.
     pub fn start(trial: &'a Trial<'a>) -> Result<Self> {
         let [port] = ports::find_free()?;
-        let receiver = WebhookReceiver::start(RESPONSE_DELAY)?;
-        let addresses = AddressProvider::start()?;
+        let receiver = Receiver::start()?;
         let database = trial.databases.create("replicas")?;
         let mut config = trial.stack_config("replicas", false)?;
-        let first_key = DevKeys::load_or_create(&config.keys)?;
-        let second_key = DevKeys::load_or_create(&trial.path("second-key"))?;
-        let jwks = trial.path("jwks.json");
-        let both = json!({"keys": [first_key.jwks()["keys"][0], second_key.jwks()["keys"][0]]});
-        fs::write(&jwks, both.to_string()).context("cannot write the key set")?;
         config.replicas = REPLICAS;
         config.databases = std::array::from_fn(|_| Some(database.clone()));
-        config.environment = environment(trial, port, &jwks, &receiver, &addresses);
+        config.environment = environment(trial, port, &receiver);
         let mut services = config.services()?;
         for name in SERVICES {
             for (number, replica) in services.iter_mut().filter(|config| config.name == name).enumerate() {
-                // The signature of a webhook identifies the replica that sent it.
-                let secret = (name == "logistics").then(|| ("SERVICE__WEBHOOK_SECRETS", secret(number)));
-                replica.environment.extend(variables(secret));
                 if let Some((offset, _)) = CLOCKS.get(number) {
                     replica.environment.extend(shifted(offset)?);
                 }
@@ -88,8 +66,7 @@ impl<'a> Deployment<'a> {
         let took = begun.elapsed();
         let proxy = Proxy::start(trial, port, &stack)?;
         let http = HttpClient::new(REQUEST_TIMEOUT);
-        let mut deployment =
-            Self { trial, stack, proxy, http, receiver, addresses, second_key, jwks, database };
+        let mut deployment = Self { trial, stack, proxy, http, receiver, database };
         deployment.check_start(took)?;
         Ok(deployment)
     }
@@ -114,7 +91,7 @@ impl<'a> Deployment<'a> {
             ensure!(output.starts_with("0 migrations"), "{name} migrate after the start: {output}");
             for (replica, (offset, reason)) in self.replicas(name).iter().zip(CLOCKS) {
                 let token = replica.token_from(None, 0, Duration::from_secs(300));
-                let response = self.send(replica, "GET", "/v1/settings", &token, &Body::Empty)?;
+                let response = replica.call("GET", "/v1/settings", &token, None, &Body::Empty)?;
                 let challenge = response.header("www-authenticate");
                 self.trial.expect(
                     response.status == 401 && challenge.contains(reason),
@@ -140,18 +117,6 @@ impl<'a> Deployment<'a> {
     /// Runs a statement in the schema of a service.
     pub fn query(&self, schema: &str, statement: &str) -> Result<String> {
         self.trial.databases.execute(&self.database, schema, statement)
-    }
-
-    /// Sends a request to a replica and returns any response.
-    pub fn send(
-        &self,
-        replica: &ServiceProcess,
-        method: &str,
-        path: &str,
-        token: &str,
-        body: &Body,
-    ) -> Result<Response> {
-        self.http.send(method, &replica.url(path), Some(token), body)
     }
 
     /// Starts replicas that have ended, by their indices, and waits until they are ready.
@@ -190,18 +155,11 @@ pub fn drain(short: bool) -> Duration {
 }
 
 /// Variables of the replicas of each service.
-fn environment(
-    trial: &Trial<'_>,
-    port: u16,
-    jwks: &Path,
-    receiver: &WebhookReceiver,
-    addresses: &AddressProvider,
-) -> [Environment; 3] {
+fn environment(trial: &Trial<'_>, port: u16, receiver: &Receiver) -> [Environment; 3] {
     // Services call system through the proxy.
     let system_url = ("SERVICE__SYSTEM_URL", Proxy::url_at(port, "system"));
     let mut environment = SERVICES.map(|name| {
         variables([
-            ("AUTH__JWKS_FILE", jwks.display().to_string()),
             ("SERVER__PUBLIC_URL", Proxy::url_at(port, name)),
             ("SERVER__TRUSTED_PROXIES", "127.0.0.1".to_owned()),
             ("SERVER__DRAIN_SECONDS", drain(trial.short).as_secs().to_string()),
@@ -214,15 +172,74 @@ fn environment(
         ("SERVICE__STORE_URL", S3::place("replicas")),
         ("SERVICE__CACHE_URL", trial.servers.redis_url()),
         ("SERVICE__CACHE_PREFIX", format!("drover:replicas-{}:", std::process::id())),
-        ("SERVICE__ADDRESS_PROVIDER", "photon".to_owned()),
-        ("SERVICE__ADDRESS_URL", format!("http://127.0.0.1:{}", addresses.port())),
     ]));
     logistics.extend(variables([
         system_url.clone(),
-        ("SERVICE__WEBHOOK_URL", format!("http://127.0.0.1:{}/hook", receiver.port())),
+        ("SERVICE__WEBHOOK_URL", receiver.url()),
         ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
-        ("SERVICE__WEBHOOK_TIMEOUT_MS", "1500".to_owned()),
+        ("SERVICE__WEBHOOK_SECRETS", WEBHOOK_SECRET.to_owned()),
     ]));
-    livestock.extend(variables([system_url, ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned())]));
+    livestock.extend(variables([system_url]));
     environment
+}
+
+const SHUTDOWN: ShutdownSignals = &[(Signal::TERM, 10), (Signal::KILL, 5)];
+
+/// The running proxy. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Proxy {
+    _server: Server,
+    port: u16,
+}
+
+impl Proxy {
+    /// Starts nginx before the replicas of a stack.
+    pub fn start(trial: &Trial<'_>, port: u16, stack: &Stack) -> Result<Self> {
+        let folder = folder("nginx")?;
+        let path = |name: &str| folder.path().join(name);
+        let original = checkout::root().join("deploy/nginx");
+        for file in fs::read_dir(&original).with_context(|| format!("cannot read {}", original.display()))? {
+            let file = file?;
+            fs::copy(file.path(), path(&file.file_name().to_string_lossy())).context("cannot copy a file")?;
+        }
+        let upstreams = fs::read_to_string(path("upstreams.conf")).context("cannot read upstreams.conf")?;
+        fs::write(path("upstreams.conf"), replace_servers(upstreams, stack, trial.short)?)?;
+        let site = format!("server {{\n    listen 127.0.0.1:{port};\n    include routes.conf;\n}}\n");
+        fs::write(path("site.conf"), site)?;
+        fs::create_dir(path("prefix"))?;
+        let mut command = tools::nginx(&tools::find("nginx")?);
+        command.args(["-e", "stderr", "-p"]).arg(path("prefix")).arg("-c").arg(path("nginx.conf"));
+        let mut server = Server::spawn("nginx", &mut command, folder, SHUTDOWN)?;
+        server.wait_ready(trial.stop, |_| TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+        Ok(Self { _server: server, port })
+    }
+
+    /// Base URL of a service.
+    pub fn url(&self, service: &str) -> String {
+        Self::url_at(self.port, service)
+    }
+
+    /// Base URL of a service behind a proxy on this port.
+    pub fn url_at(port: u16, service: &str) -> String {
+        format!("http://127.0.0.1:{port}/{service}")
+    }
+}
+
+/// `fail_timeout` of the proxy: the time without requests to a replica that refused one. Less in the short form.
+pub fn fail_timeout(short: bool) -> Duration {
+    Duration::from_secs(if short { 1 } else { 5 })
+}
+
+/// Replaces the server of each upstream by the replicas of the service. The short form shortens the timeouts.
+fn replace_servers(mut upstreams: String, stack: &Stack, short: bool) -> Result<String> {
+    for (name, port) in SERVICES.into_iter().zip(8081..) {
+        let server = format!("    server {name}:{port} fail_timeout=5s;\n");
+        ensure!(upstreams.contains(&server), "deploy/nginx/upstreams.conf has no line `{}`", server.trim());
+        let address = |port: u16| format!("127.0.0.1:{port}");
+        let replicas =
+            stack.replicas(name).map(|r| server.replace(&format!("{name}:{port}"), &address(r.port())));
+        upstreams = upstreams.replace(&server, &replicas.collect::<String>());
+    }
+    let shorten = |text: String| text.replace("=5s", "=1s").replace("_timeout 5s", "_timeout 1s");
+    Ok(if short { shorten(upstreams) } else { upstreams })
 }

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
-use stack::fixtures::{organised_load, sheep_listing, upload};
-use stack::http::{Body, Response};
-use stack::service::ServiceProcess;
+use testkit::market::{organised_load, sheep_listing, upload};
+use testkit::processes::http::{Body, Response};
+use testkit::processes::service::ServiceProcess;
 
 use super::deployment::Deployment;
 use crate::ledger::Ledger;
@@ -91,7 +91,7 @@ impl FileChecks<'_> {
         status: u16,
     ) -> Result<Response> {
         let token = self.deployment.token(Some(org));
-        let response = self.deployment.send(replica, method, path, &token, body)?;
+        let response = replica.call(method, path, &token, None, body)?;
         let describe = || format!("{method} {path} returned {}: {}", response.status, response.json);
         ensure!(response.status < 500, "{}", describe());
         self.ledger.check_content(response.status == status, || format!("{}, not {status}", describe()));

@@ -1,20 +1,22 @@
-//! The three services as in production, and the servers and folders of their data: created, destroyed, restored.
+//! The three services as in production, and the servers and folders of their data: created, destroyed, and restored by
+//! the commands of docs/operations as they stand there.
 
 use std::fs;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use rustix::process::Signal;
-use stack::checkout::SERVICES;
-use stack::environment::variables;
-use stack::http::{Body, Response};
-use stack::servers::{Cluster, S3};
-use stack::service::ServiceProcess;
-use stack::trial::Trial;
-use stack::webhook_receiver::WebhookReceiver;
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::environment::variables;
+use testkit::processes::http::{Body, Response};
+use testkit::processes::servers::{Cluster, S3};
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::tools;
+use testkit::processes::trial::Trial;
 
-use super::page;
+use crate::markdown;
+use crate::receiver::{Receiver, WEBHOOK_SECRET};
 
 /// Indexes of the services in [`Deployment::services`].
 pub const SYSTEM: usize = 0;
@@ -28,7 +30,6 @@ const USE_TRANSACTION_IDS: &str =
 const MOVE_EXTENSION: &str = "ALTER EXTENSION pg_trgm SET SCHEMA logistics";
 const DATABASE: &str = "drover";
 const PASSWORD: &str = "own";
-const WEBHOOK_SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /// A PostgreSQL server with one database for all services.
 #[derive(Debug)]
@@ -46,7 +47,7 @@ impl Postgres {
         }
         let own = [("POSTGRES_DB", DATABASE.to_owned()), ("SECRETS", secrets.display().to_string())];
         let variables = [&server.0.variables()[..], &own].concat();
-        page::run("prepare-postgres", &[&trial.databases.programs], &variables)?;
+        run_page_block("prepare-postgres", &[&trial.databases.programs], &variables)?;
         Ok(server)
     }
 
@@ -74,7 +75,7 @@ impl Postgres {
 pub struct Deployment<'a> {
     pub trial: &'a Trial<'a>,
     pub services: Vec<ServiceProcess>,
-    pub receiver: WebhookReceiver,
+    pub receiver: Receiver,
     pub postgres: Option<Postgres>,
     folder: &'static str,
 }
@@ -84,7 +85,7 @@ impl<'a> Deployment<'a> {
     pub fn start(trial: &'a Trial<'a>, is_postgres: bool) -> Result<Self> {
         let folder = if is_postgres { "restore-postgres" } else { "restore-sqlite" };
         let postgres = is_postgres.then(|| Postgres::start_old(trial)).transpose()?;
-        let receiver = WebhookReceiver::start(Duration::ZERO)?;
+        let receiver = Receiver::start()?;
         let mut deployment = Self { trial, services: Vec::new(), receiver, postgres, folder };
         deployment.start_services()?;
         deployment.write_config()?;
@@ -104,7 +105,7 @@ impl<'a> Deployment<'a> {
             config.environment[SYSTEM].extend(variables([("SERVICE__STORE_URL", S3::place("restore"))]));
         }
         config.environment[LOGISTICS].extend(variables([
-            ("SERVICE__WEBHOOK_URL", format!("http://127.0.0.1:{}/", self.receiver.port()).as_str()),
+            ("SERVICE__WEBHOOK_URL", self.receiver.url().as_str()),
             ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true"),
             ("SERVICE__WEBHOOK_SECRETS", WEBHOOK_SECRET),
             ("SERVICE__WEBHOOK_RETRY_SECONDS", "2"),
@@ -140,7 +141,7 @@ impl<'a> Deployment<'a> {
         variables.extend(self.postgres.as_ref().map(|server| ("POSTGRES", server.admin_url())));
         let database = if self.postgres.is_some() { "postgres" } else { "sqlite" };
         let programs = [self.trial.binaries, &self.trial.databases.programs];
-        page::run(&format!("{name}-{database}"), &programs, &variables)
+        run_page_block(&format!("{name}-{database}"), &programs, &variables)
     }
 
     /// Kills the services and destroys their data: the PostgreSQL server, or the SQLite files and the folder of
@@ -179,4 +180,25 @@ impl<'a> Deployment<'a> {
     pub fn token(&self, org: Option<&str>) -> String {
         self.services[SYSTEM].token(org)
     }
+}
+
+/// The blocks that the drill runs (` ```sh NAME `).
+pub const BLOCKS: [&str; 5] =
+    ["prepare-postgres", "backup-sqlite", "backup-postgres", "restore-sqlite", "restore-postgres"];
+
+/// Runs the block of this name with these variables. Its programs are found in these folders first.
+fn run_page_block(name: &str, programs: &[&Path], variables: &[(&str, String)]) -> Result<()> {
+    ensure!(BLOCKS.contains(&name), "{name} is not a block of the drill");
+    let pages = markdown::read(&markdown::files()?)?;
+    let block = pages.iter().find_map(|page| page.block("sh", name).ok());
+    let block = block.with_context(|| format!("no page has the block `{name}`"))?;
+    let mut shell = Command::new("sh");
+    shell.current_dir(checkout::root());
+    shell.args(["-c", block]).env("PATH", tools::path_with(programs)?);
+    let output =
+        shell.envs(variables.iter().map(|(name, value)| (name, value))).output().context("cannot run sh")?;
+    if !output.status.success() {
+        bail!("the block `{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(())
 }

@@ -2,23 +2,20 @@
 //! docs/operations as they stand there. Everything acknowledged before the backup must be restored byte by byte, and
 //! the services must continue from there. PostgreSQL is restored into a new cluster.
 
-mod background;
 mod deployment;
-mod growth;
-mod page;
 mod snapshot;
-
-pub use self::page::BLOCKS;
+mod writes;
 
 use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, ensure};
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
-use self::background::{BackgroundWriter, check_stored};
+pub use self::deployment::BLOCKS;
 use self::deployment::{Deployment, SYSTEM};
 use self::snapshot::Snapshot;
+use self::writes::{BackgroundWriter, check_new_writes, check_stored};
 
 /// Minimum age in seconds of contents without a record that `sweep-files` removes.
 const SWEEP_GRACE: &str = "1";
@@ -88,7 +85,7 @@ fn restore(trial: &Trial<'_>, is_postgres: bool) -> Result<()> {
         format!("{}; {}", snapshot.pending.len(), snapshot.delivered.len()),
         "each once",
     );
-    growth::check(&deployment, &snapshot.active_listings[0])?;
+    check_new_writes(&deployment, &snapshot.active_listings[0])?;
     note("later writes found, counted, and present as events", "all".into(), "all");
     trial.pause(Duration::from_secs(2))?; // longer than the grace of the sweep
     let output = deployment.services[SYSTEM]

@@ -6,10 +6,9 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Result;
-use stack::tools;
-use stack::trial::Trial;
-
-use crate::command::output;
+use testkit::processes::process::output;
+use testkit::processes::tools;
+use testkit::processes::trial::Trial;
 
 /// The organisation of the user of the program.
 const ORG: &str = "border-grain";

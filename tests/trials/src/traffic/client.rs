@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use stack::fixtures::{organised_load, sheep_listing, upload};
-use stack::http::{Body, HttpClient, Response};
-use stack::trial::Trial;
+use testkit::market::{organised_load, sheep_listing, upload};
+use testkit::processes::http::{Body, HttpClient, Response};
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::trial::Trial;
 
-use super::{REQUEST_TIMEOUT, Records, Request, Workload};
+use super::REQUEST_TIMEOUT;
+use super::workload::{Records, Request, Workload};
 use crate::ledger::Ledger;
 
 /// Number of seeded loads, listings or files.
@@ -220,5 +222,29 @@ fn body(service: &str, org: &str, marker: &str, files: &Value) -> (&'static str,
         "system" => ("/v1/files", Body::Form(upload(marker, marker))),
         "logistics" => ("/v1/loads/organiser", Body::Json(organised_load(org, marker, files))),
         _ => ("/v1/listings/sheep", Body::Json(sheep_listing(marker, files))),
+    }
+}
+
+/// A running service with seeded objects, and a client of it.
+pub struct Target {
+    /// The service.
+    pub service: ServiceProcess,
+    /// Its client.
+    pub client: Client,
+}
+
+impl Target {
+    /// Seeds a service.
+    pub fn new(service: ServiceProcess) -> Result<Self> {
+        let database = service.config().database.clone();
+        let client = Client::seed(service.name, service.url(""), database, |org| service.token(Some(org)))?;
+        Ok(Self { service, client })
+    }
+
+    /// Writes with markers of this prefix, reads of seeded objects, and probes.
+    pub fn workloads(&self, prefix: &str) -> Vec<Workload> {
+        let mut workloads = self.client.workloads(prefix);
+        workloads.extend(self.client.probes());
+        workloads
     }
 }

@@ -1,8 +1,6 @@
 //! Light traffic from a few threads while something fails and recovers, with the outcome of every request.
 
 mod client;
-mod records;
-mod target;
 mod workload;
 
 use std::mem::take;
@@ -13,13 +11,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use parking_lot::Mutex;
-use stack::http::HttpClient;
-use stack::trial::Trial;
+use testkit::processes::http::HttpClient;
+use testkit::processes::trial::Trial;
 
-pub use self::client::{Client, SEED_ORG, SEEDED, WRITE_ORG};
-pub use self::records::{Record, Records};
-pub use self::target::Target;
-pub use self::workload::{Outcome, Request, Workload};
+pub use self::client::{Client, SEED_ORG, SEEDED, Target, WRITE_ORG};
+pub use self::workload::{Outcome, Record, Records, Request, Workload};
 
 /// Longer than any response may take.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(40);

@@ -32,7 +32,7 @@ async fn open() -> (Database, PostgresServer, PostgresServer) {
 
 fn url_of(servers: [&PostgresServer; 2]) -> String {
     let [first, second] = servers.map(|server| server.port);
-    format!("postgres://postgres@127.0.0.1:{first},127.0.0.1:{second}/postgres")
+    format!("postgres://postgres:secret@127.0.0.1:{first},127.0.0.1:{second}/postgres")
 }
 
 /// Opens the database with the standby of a URL.

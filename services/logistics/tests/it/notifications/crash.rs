@@ -1,54 +1,25 @@
 //! Crashes between delivery and record.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use testkit::TestDatabase;
+use testkit::{Process, TestDatabase};
 
 use super::*;
 
-/// A running service, killed when this is dropped.
-struct Process(Child);
-
-impl Process {
-    /// Starts a service over this database, with this receiver.
-    async fn start(database: &TestDatabase, receiver: &Receiver) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_logistics"));
-        command
-            .env("DROVER_SERVER__PORT", "0")
-            .env("DROVER_DATABASE__URL", &database.url)
-            .env("DROVER_AUTH__JWKS_FILE", testkit::jwks_file())
-            .env("DROVER_AUTH__ISSUER", testkit::ISSUER)
-            .env("DROVER_AUTH__AUDIENCE", testkit::AUDIENCE)
-            .env("DROVER_SERVICE__WEBHOOK_URL", receiver.url())
-            .env("DROVER_SERVICE__WEBHOOK_SECRETS", secret(1))
-            .env("DROVER_SERVICE__WEBHOOK_ALLOW_PRIVATE", "true")
-            .env("DROVER_SERVICE__WEBHOOK_TIMEOUT_MS", "3000")
-            .stdout(Stdio::piped());
-        let started = tokio::task::spawn_blocking(move || {
-            let mut child = command.spawn().unwrap();
-            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(|line| line.unwrap());
-            lines.find(|line| line.contains("\"ready\"")).unwrap();
-            // Reads the log, because the service blocks when the pipe is full.
-            std::thread::spawn(move || lines.for_each(drop));
-            Self(child)
-        });
-        started.await.unwrap()
-    }
-
-    /// Kills the process with SIGKILL.
-    fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts a service over this database, with this receiver.
+async fn start(database: &TestDatabase, receiver: &Receiver) -> Process {
+    let (database, receiver, secret) = (database.url.clone(), receiver.url(), secret(1));
+    let start = move || {
+        let settings = [
+            ("DATABASE__URL", &*database),
+            ("SERVICE__WEBHOOK_URL", &receiver),
+            ("SERVICE__WEBHOOK_SECRETS", &secret),
+            ("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true"),
+            ("SERVICE__WEBHOOK_TIMEOUT_MS", "3000"),
+        ];
+        Process::start(env!("CARGO_BIN_EXE_logistics"), &settings)
+    };
+    tokio::task::spawn_blocking(start).await.unwrap()
 }
 
 testkit::on_both! {
@@ -62,11 +33,11 @@ testkit::on_both! {
         let receiver = receiver.await;
         // Another service stored the notification. Its receiver failed, and it has stopped.
         let (database, load, id) = database_with_due_notification(backend).await;
-        let crashed = Process::start(&database, &receiver).await;
+        let crashed = start(&database, &receiver).await;
         receiver.wait_for(1).await;
-        crashed.kill();
+        drop(crashed); // by SIGKILL
 
-        let _successor = Process::start(&database, &receiver).await;
+        let _successor = start(&database, &receiver).await;
         let requests = receiver.wait_for(2).await;
         assert!(requests.iter().all(|request| header(request, "webhook-id") == id), "{requests:?}");
         assert_eq!(requests[0].body, requests[1].body);

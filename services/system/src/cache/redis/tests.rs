@@ -82,6 +82,19 @@ fn foreign_keys_are_not_cleared() {
 }
 
 #[test]
+fn entries_are_used_and_cleared_by_other_replicas() {
+    testkit::block_on(async {
+        let settings = empty_cache(&testkit::redis_url());
+        let open = async || Cache::open(&settings).await.unwrap();
+        let (one, other) = (open().await, open().await);
+        assert!(fetches(&one, "a:b:1").await);
+        assert!(!fetches(&other, "a:b:1").await);
+        assert_eq!(other.clear(&prefixes(&["a"])).await.unwrap(), 1);
+        assert!(fetches(&one, "a:b:1").await);
+    });
+}
+
+#[test]
 fn full_redis_can_be_cleared() {
     testkit::block_on(async {
         let server = testkit::Redis::start();

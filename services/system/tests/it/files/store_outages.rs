@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use system::{Settings, System};
-use testkit::{App, Backend, S3, TestDatabase, User};
+use testkit::{App, Backend, BadResponse, S3, TestDatabase, User};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 use super::store_fixture::{StoreFixture, bucket};
@@ -101,6 +101,20 @@ fn starts_without_the_bucket_and_times_out_calls() {
             let none = key.json(&serde_json::json!({"ids": ["0198c0de-0000-7000-8000-000000000000"]}));
             assert_eq!(none.send().await.ok(), serde_json::json!([]));
         }
+    });
+}
+
+#[test]
+fn bucket_that_sends_nonsense_is_unavailable() {
+    use BadResponse::{HalfThenClose, HalfThenStall, InternalError, NotHttp};
+    testkit::block_on(async {
+        let uploads = [InternalError, NotHttp, HalfThenStall, HalfThenClose].map(|response| async move {
+            let files = start_at(&response.serve()).await;
+            let began = Instant::now();
+            assert_unavailable(&files, b"x").await;
+            assert!(began.elapsed() < Duration::from_secs(20), "{response:?}: {:?}", began.elapsed());
+        });
+        futures_util::future::join_all(uploads).await;
     });
 }
 

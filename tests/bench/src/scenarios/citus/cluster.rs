@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use rustix::process::Signal;
-use stack::servers::{CitusCluster, Programs};
-use stack::service::ServiceProcess;
+use testkit::processes::servers::{CitusCluster, Programs};
+use testkit::processes::service::ServiceProcess;
 
 use crate::datasets;
 use crate::environment::BenchEnvironment;

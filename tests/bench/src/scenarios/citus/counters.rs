@@ -1,8 +1,8 @@
 //! The work of each server: CPU time, and what pg_stat_statements counts.
 
 use anyhow::{Context, Result};
-use stack::process_stats;
-use stack::servers::{CitusCluster, Cluster};
+use testkit::processes::process_stats;
+use testkit::processes::servers::{CitusCluster, Cluster};
 
 /// Statements of the services. Others are of Citus itself or of these counters.
 const COUNTED: &str = "SELECT coalesce(sum(calls), 0), coalesce(sum(shared_blks_hit + shared_blks_read), 0) \

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::Result;
-use stack::fixtures::loads::csv_batch;
-use stack::process_stats;
-use stack::random::{Random, SEED};
+use testkit::market::loads::csv_batch;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::process_stats;
 
 use super::cluster::Services;
 use super::counters::Counters;

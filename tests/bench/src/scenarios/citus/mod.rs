@@ -9,8 +9,8 @@ mod operations;
 mod plans;
 
 use anyhow::Result;
-use stack::databases::Databases;
-use stack::servers::{Programs, Servers, has_citus};
+use testkit::processes::databases::Databases;
+use testkit::processes::servers::{Programs, Servers, has_citus};
 
 use self::cluster::Services;
 use self::operations::Operation;

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use stack::fixtures::listings::{LARGE_ORGANISATION, listing};
-use stack::fixtures::loads::LARGE_ORGANISER;
-use stack::service::ServiceProcess;
+use testkit::market::listings::{LARGE_ORGANISATION, listing};
+use testkit::market::loads::LARGE_ORGANISER;
+use testkit::processes::service::ServiceProcess;
 
 use super::cluster::Services;
 use crate::environment::BenchEnvironment;

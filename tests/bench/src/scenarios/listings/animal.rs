@@ -1,7 +1,7 @@
 //! Random filters that find listings of the generated data.
 
-use stack::fixtures::listings;
-use stack::random::Random;
+use testkit::market::listings;
+use testkit::market::random::Random;
 
 /// A category and a breed that its listings have.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! One request of each kind of search.
 
 use anyhow::Result;
-use stack::fixtures::listings::{LARGE_ORGANISATION, RARE_BREED};
+use testkit::market::listings::{LARGE_ORGANISATION, RARE_BREED};
 
 use crate::environment::BenchEnvironment;
 use crate::get_benchmark::GetBenchmark;

@@ -1,8 +1,8 @@
 //! Facet counts of searches.
 
 use anyhow::Result;
-use stack::fixtures::listings::{ADDITIONAL_INFO, LARGE_ORGANISATION, SEXES};
-use stack::random::{Random, SEED};
+use testkit::market::listings::{ADDITIONAL_INFO, LARGE_ORGANISATION, SEXES};
+use testkit::market::random::{Random, SEED};
 
 use super::animal::{random_animal, random_point};
 use crate::environment::{BenchEnvironment, size_label};

@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use stack::fixtures::listings::LARGE_ORGANISATION;
-use stack::random::{Random, SEED};
+use testkit::market::listings::LARGE_ORGANISATION;
+use testkit::market::random::{Random, SEED};
 
 use super::animal::{random_animal, random_point};
 use super::sql::{Order, within};
-use crate::baselines::{floor::FLOOR, sql::SELECT_IN_PGBENCH};
+use crate::baselines::floor::FLOOR;
+use crate::baselines::sql::SELECT_IN_PGBENCH;
 use crate::environment::BenchEnvironment;
 use crate::get_benchmark::{GetBenchmark, QUERY_COUNT};
 use crate::report::{BenchmarkResult, Target};

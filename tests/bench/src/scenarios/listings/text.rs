@@ -1,8 +1,8 @@
 //! Searches for words, and facets of them.
 
 use anyhow::Result;
-use stack::fixtures::listings::{LARGE_ORGANISATION, RARE_BREED};
-use stack::random::{Random, SEED};
+use testkit::market::listings::{LARGE_ORGANISATION, RARE_BREED};
+use testkit::market::random::{Random, SEED};
 
 use super::animal::random_animal;
 use super::search::benchmark;

@@ -1,7 +1,7 @@
 //! One request of each kind of search.
 
 use anyhow::Result;
-use stack::fixtures::loads::{LARGE_ORGANISER, MEDIUM_ORGANISER, RARE_TAG};
+use testkit::market::loads::{LARGE_ORGANISER, MEDIUM_ORGANISER, RARE_TAG};
 
 use crate::environment::BenchEnvironment;
 use crate::get_benchmark::GetBenchmark;

@@ -1,10 +1,11 @@
 //! Pages and CSV exports of loads.
 
 use anyhow::Result;
-use stack::fixtures::loads::{self, LARGE_ORGANISER};
-use stack::random::{Random, SEED};
+use testkit::market::loads::{self, LARGE_ORGANISER};
+use testkit::market::random::{Random, SEED};
 
-use crate::baselines::{floor::FLOOR, sql::SELECT_IN_PGBENCH};
+use crate::baselines::floor::FLOOR;
+use crate::baselines::sql::SELECT_IN_PGBENCH;
 use crate::environment::BenchEnvironment;
 use crate::get_benchmark::{GetBenchmark, QUERY_COUNT};
 use crate::report::Target;

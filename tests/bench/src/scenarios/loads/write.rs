@@ -6,24 +6,21 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use stack::databases::Databases;
-use stack::fixtures::loads::{self, csv_batch};
-use stack::fixtures::organised_load;
-use stack::random::{Random, SEED};
-use stack::service::ServiceProcess;
+use testkit::market::loads::{self, csv_batch};
+use testkit::market::organised_load;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::databases::Databases;
+use testkit::processes::service::ServiceProcess;
 
-use crate::baselines::{
-    floor::{self, FLOOR},
-    sql,
-};
+use crate::baselines::floor::{self, FLOOR};
+use crate::baselines::sql;
 use crate::benchmark::{Baseline, Benchmark};
-use crate::datasets;
 use crate::environment::BenchEnvironment;
 use crate::load::{self, with_server_cpu_time};
 use crate::measurement::Measurement;
-use crate::pgbench;
 use crate::report::Target;
 use crate::wrk::Requests;
+use crate::{datasets, pgbench};
 
 /// Number of different loads that are created in turn.
 const LOAD_COUNT: usize = 100;

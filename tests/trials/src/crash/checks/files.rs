@@ -10,11 +10,10 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::crash::client::Caller::{Admin, Owner};
-use crate::crash::client::{Client, SYSTEM};
+use crate::crash::client::{Client, SYSTEM, is_repeated, settle};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::fixture::{PARTNER, sha256};
 use crate::crash::records::{FileRecord, Records};
-use crate::crash::repeat::{is_repeated, settle};
 use crate::crash::services::Services;
 use crate::ledger::{Ledger, WriteState};
 

@@ -6,11 +6,10 @@ use anyhow::Result;
 use serde_json::Value;
 
 use crate::crash::client::Caller::{Admin, Owner};
-use crate::crash::client::{Client, LIVESTOCK};
+use crate::crash::client::{Client, LIVESTOCK, is_repeated, settle};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::fixture::OWNER;
 use crate::crash::records::{ListingRecord, Records};
-use crate::crash::repeat::{is_repeated, settle};
 use crate::ledger::{Ledger, WriteState};
 
 /// A row of an export.

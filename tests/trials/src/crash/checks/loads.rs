@@ -5,11 +5,10 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 
 use crate::crash::client::Caller::{Admin, Owner};
-use crate::crash::client::{Client, LOGISTICS};
+use crate::crash::client::{Client, LOGISTICS, is_repeated, repeat, settle};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::fixture::PARTNER;
 use crate::crash::records::{BatchRecord, LoadRecord, ProofRecord, Records};
-use crate::crash::repeat::{is_repeated, repeat, settle};
 use crate::ledger::{Ledger, WriteState};
 
 /// One in so many loads is searched by its reference.

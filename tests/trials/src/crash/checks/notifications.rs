@@ -4,10 +4,9 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::loads::StoredLoads;
-use crate::crash::client::{Caller, Client, LOGISTICS};
+use crate::crash::client::{Caller, Client, LOGISTICS, is_repeated, settle as settle_write};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::records::{LoadRecord, Records, SendRecord};
-use crate::crash::repeat::{is_repeated, settle as settle_write};
 use crate::ledger::Ledger;
 
 /// Checks the notifications of the acknowledged loads of a round.

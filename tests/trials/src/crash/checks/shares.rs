@@ -6,8 +6,8 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use stack::http::Body;
-use stack::trial::Trial;
+use testkit::processes::http::Body;
+use testkit::processes::trial::Trial;
 
 use super::listings::StoredListings;
 use super::loads::StoredLoads;

@@ -4,16 +4,16 @@ use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use stack::checkout::SERVICES;
-use stack::ports;
-use stack::trial::Trial;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::ports;
+use testkit::processes::trial::Trial;
 
 use super::clients::{Clients, during};
-use super::engine::{HEALTHY_TIMEOUT, run_in};
-use super::plain_http::PlainHttp;
 use super::project::Project;
 use super::replicas::expect_kept;
 use super::volumes;
+use crate::deploy::docker::clients::PlainHttp;
+use crate::deploy::docker::images::{HEALTHY_TIMEOUT, run_in};
 use crate::traffic::{Client, Workload, new_prefix};
 
 /// Size of an upload, in bytes. It is on the disk while it is in progress.

@@ -1,13 +1,21 @@
 //! Traffic while something happens to the containers, and how its requests ended.
 
+use std::fs;
+use std::net::TcpStream;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use stack::checkout::SERVICES;
-use stack::trial::Trial;
+use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::process::output;
+use testkit::processes::servers::{Server, ShutdownSignals, folder};
+use testkit::processes::trial::Trial;
+use testkit::processes::{ports, tools};
 
-use super::plain_http::PlainHttp;
-use super::project::Project;
+use crate::browser::{Browser, log_in, try_out};
+use crate::deploy::docker::images::docker;
+use crate::deploy::docker::project::Project;
 use crate::ledger::Ledger;
 use crate::traffic::{Client, Traffic, Workload, new_prefix};
 
@@ -69,23 +77,6 @@ impl<'a> Clients<'a> {
 
     /// Performs an action while clients read from all services and write to some. It may affect those only.
     pub fn during(&self, affected: &[&str], action: impl FnOnce() -> Result<()>) -> Result<Outcomes> {
-        let one_read =
-            |all: Vec<Workload>| all.into_iter().rfind(|each| !each.is_write()).into_iter().collect();
-        self.during_traffic(affected, one_read, action)
-    }
-
-    /// Performs an action while clients read from all services and write to all. It may affect some only.
-    pub fn during_writes(&self, affected: &[&str], action: impl FnOnce() -> Result<()>) -> Result<Outcomes> {
-        self.during_traffic(affected, |all| all, action)
-    }
-
-    /// `select`: which workloads the services have that the action must not affect.
-    fn during_traffic(
-        &self,
-        affected: &[&str],
-        select: impl Fn(Vec<Workload>) -> Vec<Workload>,
-        action: impl FnOnce() -> Result<()>,
-    ) -> Result<Outcomes> {
         let prefix = new_prefix();
         let mut workloads = Vec::new();
         for client in &self.clients {
@@ -93,7 +84,7 @@ impl<'a> Clients<'a> {
             if affected.contains(&client.service) {
                 workloads.extend(all);
             } else {
-                workloads.extend(select(all).into_iter().map(Workload::unaffected));
+                workloads.extend(all.into_iter().rfind(|each| !each.is_write()).map(Workload::unaffected));
             }
         }
         during(self.trial, &self.clients, &prefix, workloads, action)
@@ -135,4 +126,126 @@ pub fn during(
     }
     outcomes.violations = ledger.violations();
     Ok(outcomes)
+}
+
+const SHUTDOWN: ShutdownSignals = &[(Signal::TERM, 5), (Signal::KILL, 5)];
+
+/// The running server. It ends when it is dropped.
+#[derive(Debug)]
+pub struct PlainHttp {
+    _server: Server,
+    port: u16,
+    /// Address of the host in the network `front`.
+    gateway: String,
+}
+
+impl PlainHttp {
+    /// Starts it in front of the proxy of a project.
+    pub fn start(trial: &Trial<'_>, project: &Project<'_>) -> Result<Self> {
+        let gateway = docker(&[
+            "network",
+            "inspect",
+            "--format",
+            "{{(index .IPAM.Config 0).Gateway}}",
+            &project.network("front"),
+        ])?;
+        let [port] = ports::find_free()?;
+        let certificate = project.certificate();
+        let (certificate, proxy) = (certificate.display(), project.https_port());
+        let configuration = format!(
+            "daemon off;
+pid nginx.pid;
+error_log stderr warn;
+events {{ worker_connections 1024; }}
+http {{
+    access_log off;
+    client_body_temp_path body;
+    proxy_temp_path proxy;
+    fastcgi_temp_path fastcgi;
+    uwsgi_temp_path uwsgi;
+    scgi_temp_path scgi;
+    client_max_body_size 0;
+    upstream site {{
+        server 127.0.0.1:{proxy};
+        keepalive 32;
+    }}
+    server {{
+        listen 127.0.0.1:{port};
+        listen {gateway}:{port};
+        location / {{
+            proxy_pass https://site;
+            proxy_http_version 1.1;
+            proxy_set_header Connection \"\";
+            proxy_set_header Host $http_host;
+            proxy_ssl_trusted_certificate {certificate};
+            proxy_ssl_verify on;
+            proxy_ssl_name localhost;
+            proxy_next_upstream off;
+            proxy_read_timeout 150s;
+        }}
+    }}
+}}
+"
+        );
+        let folder = folder("plain-http")?;
+        let file = folder.path().join("nginx.conf");
+        fs::write(&file, configuration).context("cannot write nginx.conf")?;
+        let mut command = tools::nginx(&tools::find("nginx")?);
+        command.args(["-e", "stderr", "-p"]).arg(folder.path()).arg("-c").arg(&file);
+        let mut server = Server::spawn("nginx", &mut command, folder, SHUTDOWN)?;
+        server.wait_ready(trial.stop, |_| TcpStream::connect(("127.0.0.1", port)).is_ok())?;
+        Ok(Self { _server: server, port, gateway })
+    }
+
+    /// Base URL of a service for clients on the host.
+    pub fn url(&self, service: &str) -> String {
+        format!("http://127.0.0.1:{}/{service}", self.port)
+    }
+
+    /// Base URL of a service for containers of other projects.
+    pub fn url_for_containers(&self, service: &str) -> String {
+        format!("http://{}:{}/{service}", self.gateway, self.port)
+    }
+}
+
+/// Service, user, operation, and what the page must show: the status and a part of the body.
+const VISITS: [(&str, &str, &str, &str, &str); 3] = [
+    ("logistics", "owen", "search_loads", "200", "["),
+    ("system", "anna", "find_settings", "200", r#""level": "info""#),
+    ("livestock", "carys", "find_settings", "403", "This needs the role admin."),
+];
+
+/// Replaces the test tokens by the sample users, and logs in as some of them.
+pub fn log_in_at_provider(trial: &Trial<'_>, project: &mut Project<'_>) -> Result<()> {
+    let begun = Instant::now();
+    let password = project.start_login()?;
+    let figure = format!("healthy after {:.0} s", begun.elapsed().as_secs_f64());
+    trial.note("docker compose --profile login up", figure, "healthy");
+    let mut browser = Browser::start_trusting(Some(&public_key_digest(project)?))?;
+    for (service, user, operation, status, part) in VISITS {
+        trial.check()?;
+        let begun = Instant::now();
+        let page = browser.open(&format!("{}/{service}/docs/", project.base()))?;
+        log_in(&mut browser, &page, user, &password)
+            .with_context(|| format!("{user} at the docs page of {service}"))?;
+        let took = begun.elapsed().as_secs_f64();
+        let [url, shown, body] = try_out(&mut browser, &page, operation)?;
+        let prefix = format!("{}/{service}/v1/", project.base());
+        let is_right = url.contains(&prefix) && shown.starts_with(status) && body.contains(part);
+        ensure!(is_right, "{user}: {operation}: expected {prefix}, {status}, {part}: {url}, {shown}, {body}");
+        trial.note(
+            format!("{user} logs in over TLS, {service}: {operation}"),
+            format!("{took:.1} s, {shown}"),
+            status,
+        );
+    }
+    Ok(())
+}
+
+/// The digest of the public key of the proxy's certificate, which the browser is to trust.
+fn public_key_digest(project: &Project<'_>) -> Result<String> {
+    let script = r#"openssl x509 -in "$1" -noout -pubkey | openssl pkey -pubin -outform der |
+        openssl dgst -sha256 -binary | openssl base64"#;
+    let mut command = Command::new("sh");
+    Ok(output(command.args(["-c", script, "sh"]).arg(project.certificate()))?.trim().to_owned())
 }

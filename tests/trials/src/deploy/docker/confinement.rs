@@ -2,14 +2,14 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use stack::checkout::SERVICES;
-use stack::tools;
-use stack::trial::Trial;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::tools;
+use testkit::processes::trial::Trial;
 
-use super::engine::{docker, run_in};
 use super::images::{Images, revision};
 use super::project::{CONTAINERS, Project};
 use crate::deploy::compose::Compose;
+use crate::deploy::docker::images::{docker, run_in};
 
 /// The user of our own images (deploy/Dockerfile).
 const USER: &str = "65532:65532";

@@ -1,13 +1,13 @@
-//! Containers fail under traffic: killed, out of memory, cut off from a network.
+//! Containers fail under traffic: out of memory, cut off from a network.
 
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
 use super::clients::Clients;
-use super::engine::{docker, inspect, kill_process, run_in, wait_restarted};
 use super::project::Project;
+use crate::deploy::docker::images::{docker, inspect, run_in, wait_restarted};
 
 /// How long a network is cut off.
 const PARTITION: Duration = Duration::from_secs(6);
@@ -16,35 +16,14 @@ const PARTITION: Duration = Duration::from_secs(6);
 const SLOWEST: Duration = Duration::from_secs(15);
 /// Time until a single replica works again.
 const RECOVERY: Duration = Duration::from_secs(20);
-/// Requests in flight at a replica that is killed: one POST, which the proxy does not repeat, and those that it does.
-const IN_FLIGHT: usize = 3;
 /// Allocates memory until the kernel kills a process of the container, first the service.
 const ALLOCATE: &str = "echo 1000 >/proc/1/oom_score_adj && exec tail /dev/zero";
 
 /// Runs all failures.
 pub fn run(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
-    kill(trial, project, clients)?;
     exhaust_memory(trial, project, clients)?;
     cut_network(trial, project, clients, "data")?;
     cut_network(trial, project, clients, "front")
-}
-
-/// Kills one of two replicas of logistics.
-fn kill(trial: &Trial<'_>, project: &Project<'_>, clients: &Clients<'_>) -> Result<()> {
-    project.scale(2)?;
-    trial.pause(Duration::from_secs(6))?; // the proxy finds it
-    let victim = project.container("logistics")?;
-    let restarts = inspect(&victim, ".RestartCount")?.parse()?;
-    let outcomes = clients.during(&["logistics"], || {
-        kill_process(&victim)?;
-        wait_restarted(trial, &victim, restarts)
-    })?;
-    trial.expect(
-        outcomes.failed <= IN_FLIGHT && outcomes.unexpected == 0 && outcomes.violations == 0,
-        "one of two replicas of logistics killed (-9)",
-        outcomes.figures(),
-        format!("failed {IN_FLIGHT}, unexpected 0, violations 0"),
-    )
 }
 
 /// Lets the only replica of livestock exceed `mem_limit`.

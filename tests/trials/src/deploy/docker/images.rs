@@ -1,17 +1,64 @@
-//! The images: base images or stand-ins, and those of the services.
+//! Calls of the docker program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use stack::checkout::{self, SERVICES};
-use stack::trial::Trial;
+use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::process::output;
+use testkit::processes::tools;
+use testkit::processes::trial::Trial;
 
-use super::engine::{docker, remove_images};
-use super::stand_ins::StandIns;
-use crate::command::output;
+/// Time until a container is healthy.
+pub const HEALTHY_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Runs docker and returns its output.
+pub fn docker(arguments: &[&str]) -> Result<String> {
+    Ok(output(Command::new("docker").args(arguments))?.trim().to_owned())
+}
+
+/// Returns a member of a container's description, such as `.State.Pid`.
+pub fn inspect(container: &str, member: &str) -> Result<String> {
+    docker(&["container", "inspect", "--format", &format!("{{{{{member}}}}}"), container])
+}
+
+/// Returns the address of a container in a network.
+pub fn address(container: &str, network: &str) -> Result<String> {
+    inspect(container, &format!("(index .NetworkSettings.Networks {network:?}).IPAddress"))
+}
+
+/// Runs a command of a shell in a container, as its user.
+pub fn run_in(container: &str, command: &str) -> Result<String> {
+    docker(&["exec", container, "sh", "-c", command])
+}
+
+/// Waits until Docker has started a container again and it is healthy.
+pub fn wait_restarted(trial: &Trial<'_>, container: &str, restarts: u32) -> Result<()> {
+    let is_started = || Ok(inspect(container, ".RestartCount")?.parse::<u32>()? > restarts);
+    trial.wait_for("Docker starts the container again", HEALTHY_TIMEOUT, is_started)?;
+    wait_healthy(trial, &[container.to_owned()]).map(drop)
+}
+
+/// Waits until containers are healthy and returns the time that it took.
+pub fn wait_healthy(trial: &Trial<'_>, containers: &[String]) -> Result<Duration> {
+    trial.wait_for("the containers are healthy", HEALTHY_TIMEOUT, || {
+        let states = containers.iter().map(|container| inspect(container, ".State.Health.Status"));
+        Ok(states.collect::<Result<Vec<_>>>()?.iter().all(|state| state == "healthy"))
+    })
+}
+
+/// Removes images.
+pub fn remove_images(ids: &[String]) {
+    let mut command = Command::new("docker");
+    command.args(["image", "rm", "--force"]).args(ids);
+    if !ids.is_empty()
+        && let Err(error) = output(&mut command)
+    {
+        eprintln!("  cannot remove the images: {error:#}");
+    }
+}
 
 /// Images of the services. Dropped, they and the stand-ins that were made for them are removed.
 #[derive(Debug)]
@@ -43,7 +90,7 @@ impl<'a> Images<'a> {
         let mut sizes = Vec::new();
         for service in SERVICES {
             images.build_service(service, &images.version, &root, &programs)?;
-            if !trial.short || service == "livestock" {
+            if service == "livestock" {
                 images.build_service(service, &images.next, &root, &programs)?;
             }
             let size = docker(&["image", "inspect", "--format={{.Size}}", &name(service, &images.version)])?;
@@ -124,4 +171,40 @@ pub fn revision(version: &str) -> String {
 
 fn name(service: &str, version: &str) -> String {
     format!("drover/{service}:{version}")
+}
+
+/// Label of the stand-ins, and of all images that are built from them.
+const LABEL: &str = "label=drover.stand-in";
+
+/// Ids of the stand-ins that were made. Dropped, they are removed.
+#[derive(Debug)]
+pub struct StandIns(Vec<String>);
+
+impl StandIns {
+    /// Makes the missing stand-ins. `arguments` are those of `deploy/docker/stand-ins.sh`.
+    pub fn make(trial: &Trial<'_>, arguments: &[&str]) -> Result<Self> {
+        let begun = Instant::now();
+        let before = list()?;
+        let weed = tools::find("weed")?;
+        let folders: Vec<_> = weed.parent().into_iter().chain([Path::new("/usr/sbin")]).collect();
+        let mut script = Command::new(checkout::root().join("deploy/docker/stand-ins.sh"));
+        let result = output(script.args(arguments).env("PATH", tools::path_with(&folders)?));
+        let made = Self(list()?.into_iter().filter(|id| !before.contains(id)).collect());
+        result?;
+        let figure = format!("{} made after {:.0} s", made.0.len(), begun.elapsed().as_secs_f64());
+        trial.note(format!("missing base images {}", arguments.concat()).trim_end(), figure, "present");
+        Ok(made)
+    }
+}
+
+impl Drop for StandIns {
+    fn drop(&mut self) {
+        remove_images(&self.0);
+    }
+}
+
+/// Returns the ids of all stand-ins.
+fn list() -> Result<Vec<String>> {
+    let ids = docker(&["image", "ls", "--quiet", "--filter", LABEL])?;
+    Ok(ids.lines().map(str::to_owned).collect())
 }

@@ -7,30 +7,23 @@
 mod alone;
 mod clients;
 mod confinement;
-mod engine;
 mod failures;
 mod images;
-mod login;
-mod migrations;
-mod order;
-mod plain_http;
 mod project;
 mod replicas;
 mod restart;
 mod roles;
-mod site;
-mod stand_ins;
 mod volumes;
 
 use std::time::Instant;
 
 use anyhow::Result;
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
 use self::clients::Clients;
 use self::images::Images;
-use self::plain_http::PlainHttp;
 use self::project::Project;
+use crate::deploy::docker::clients::PlainHttp;
 
 /// Starts everything, sends requests while containers come, go, fail and are replaced, and starts each service alone.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
@@ -40,19 +33,16 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     project.start()?;
     let figure = format!("healthy after {:.0} s", begun.elapsed().as_secs_f64());
     trial.note("docker-compose.yml in containers", figure, "healthy");
-    site::check(trial, &project, &super::probe_paths(trial)?)?;
+    project::check_site(trial, &project, &super::probe_paths(trial)?)?;
     roles::check(trial, &project)?;
     confinement::check(trial, &project, &images)?;
 
     let http = PlainHttp::start(trial, &project)?;
     let clients = Clients::new(trial, &project, &http)?;
     replicas::run(trial, &project, &images, &clients)?;
-    migrations::run(trial, &project, &images, &clients)?;
+    roles::migrate(trial, &project, &images, &clients)?;
     failures::run(trial, &project, &clients)?;
-    if !trial.short {
-        order::run(trial, &project, &clients)?;
-    }
     alone::run(trial, &project, &clients, &http)?;
     restart::run(trial, &project, &clients)?;
-    login::run(trial, &mut project)
+    clients::log_in_at_provider(trial, &mut project)
 }

@@ -1,22 +1,21 @@
-//! Replicas are added, removed and replaced, also by another version and by the one before, and a new one is never
-//! healthy. No request may be lost.
+//! Replicas are added and removed, and a new one is never healthy. No request may be lost.
 
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
 use super::clients::{Clients, Outcomes};
-use super::engine::{HEALTHY_TIMEOUT, inspect};
 use super::images::Images;
 use super::project::Project;
+use crate::deploy::docker::images::{HEALTHY_TIMEOUT, inspect};
 
 /// The longest that a request may take.
 const SLOWEST: Duration = Duration::from_secs(5);
 /// Time until the proxy finds new replicas (deploy/compose/upstreams.conf), and its log shows them.
 const LOOKUP: Duration = Duration::from_secs(9);
 
-/// Runs all of it. The short form leaves out replacements by healthy replicas: `migrations` has those of livestock.
+/// Runs all of it, without replacements by healthy replicas: `roles::migrate` has those of livestock.
 pub fn run(
     trial: &Trial<'_>,
     project: &Project<'_>,
@@ -32,14 +31,6 @@ pub fn run(
     })?;
     expect_none_lost(trial, "logistics from one replica to three and back", &outcomes)?;
 
-    if !trial.short {
-        for service in ["system", "logistics"] {
-            let outcomes = clients.during(&[service], || replace(project, service, &images.next))?;
-            expect_none_lost(trial, &format!("upgrade of {service}"), &outcomes)?;
-        }
-        let outcomes = clients.during(&["logistics"], || replace(project, "logistics", &images.version))?;
-        expect_none_lost(trial, "logistics rolled back", &outcomes)?;
-    }
     never_healthy(trial, project, images, clients)
 }
 

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use stack::checkout::SERVICES;
-use stack::trial::Trial;
+use testkit::processes::checkout::SERVICES;
+use testkit::processes::trial::Trial;
 
 use super::clients::Clients;
-use super::engine::{docker, inspect, wait_healthy};
 use super::project::{CONTAINERS, Project};
+use crate::deploy::docker::images::{docker, inspect, wait_healthy};
 
 /// Time within which requests may fail once all containers are healthy.
 const SETTLED: Duration = Duration::from_secs(10);

@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use stack::trial::Trial;
+use testkit::processes::trial::Trial;
 
 use super::clients::during;
-use super::engine::docker;
 use super::project::Project;
+use crate::deploy::docker::images::docker;
 use crate::traffic::{Client, new_prefix};
 
 /// Size of the volume. Only what it contains takes memory.
