@@ -1,4 +1,4 @@
-//! The handle to SQLite's writer thread, which [commits writes in groups](crate::group_commit).
+//! The handle to SQLite's writer thread, which [commits writes in groups](super::group_commit).
 
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -9,11 +9,11 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::{mpsc, oneshot};
 use tracing::Span;
 
-use crate::connection::{self, SqliteMode};
-use crate::group_commit::{Job, Outcome, Scope, WriterThread, run_write};
-use crate::log_checkpoints::LogCheckpoints;
+use super::checkpoints::LogCheckpoints;
+use super::connect::{SqliteMode, open_sqlite};
+use super::files::SqliteFiles;
+use super::group_commit::{Job, Outcome, Scope, WriterThread, run_write};
 use crate::metrics::{DatabaseMetrics, record_elapsed};
-use crate::sqlite_files::SqliteFiles;
 use crate::{AnyConnection, DatabaseFailure, Error, Options};
 
 /// Writes that may wait for the writer thread. Further writes wait for a place in the queue, up to
@@ -36,7 +36,7 @@ impl Writer {
     /// Opens the database and starts the thread.
     pub(crate) fn open(path: &Path, options: &Options, metrics: DatabaseMetrics) -> Result<Self, Error> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUED);
-        let connection = AnyConnection::Sqlite(connection::open_sqlite(path, SqliteMode::ReadWrite)?);
+        let connection = AnyConnection::Sqlite(open_sqlite(path, SqliteMode::ReadWrite)?);
         let files = SqliteFiles::new(path)?;
         let thread = WriterThread {
             jobs,

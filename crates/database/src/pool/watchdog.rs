@@ -14,9 +14,9 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tokio::time::{timeout, timeout_at};
 
-use crate::backend::BackendId;
-use crate::call::Call;
+use super::call::Call;
 use crate::metrics::DatabaseMetrics;
+use crate::postgres::BackendId;
 use crate::{DatabaseFailure, Error, Pooler, postgres};
 
 /// Timeout of the query that asks whether the server is executing a call.
@@ -32,7 +32,7 @@ pub(crate) struct Watchdog {
     pub url: SecretString,
     pub schema: &'static str,
     pub pooler: Pooler,
-    /// Incremented when the server stalls or becomes read-only. See [`crate::manager::ConnectionManager::generation`].
+    /// Incremented when the server stalls or becomes read-only. See [`super::manager::ConnectionManager::generation`].
     pub generation: Arc<AtomicU64>,
     /// Abandoned calls whose permits may be released at the same time.
     pub max_released: usize,

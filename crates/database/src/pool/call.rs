@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::Error;
-use crate::backend::BackendId;
+use crate::postgres::BackendId;
 
 /// A database call. The thread and the watchdog change its phase under one lock, so an abandoned call never starts its
 /// commit, and a call whose commit has finished is never abandoned.

@@ -11,10 +11,8 @@ use diesel::sql_types::{BigInt, Integer};
 use diesel::{QueryResult, RunQueryDsl};
 use secrecy::ExposeSecret;
 
-use crate::backend::BackendId;
-use crate::connection::{self, SqliteMode};
-use crate::plan_mode::PlanMode;
-use crate::sqlite_files::SqliteFiles;
+use crate::postgres::{BackendId, PlanMode};
+use crate::sqlite::{SqliteFiles, SqliteMode, open_sqlite};
 use crate::{AnyConnection, DatabaseUrl, Error, Pooler, postgres};
 
 /// Opens the connections of the pool.
@@ -159,9 +157,7 @@ impl ManageConnection for ConnectionManager {
         let generation = self.generation.load(Ordering::Relaxed);
         self.files.as_ref().map_or(Ok(()), SqliteFiles::check)?;
         let connection = match &self.url {
-            DatabaseUrl::Sqlite(path) => {
-                AnyConnection::Sqlite(connection::open_sqlite(path, SqliteMode::QueryOnly)?)
-            }
+            DatabaseUrl::Sqlite(path) => AnyConnection::Sqlite(open_sqlite(path, SqliteMode::QueryOnly)?),
             DatabaseUrl::Postgres(url) => {
                 let mut connection = postgres::connect(url.expose_secret())?;
                 if self.pooler == Pooler::Transaction {

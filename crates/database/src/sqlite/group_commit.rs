@@ -16,10 +16,11 @@ use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::sqlite::SqliteConnection;
 use tokio::sync::mpsc;
 
-use crate::connection::{self, AnyTransactionManager, SqliteMode};
-use crate::log_checkpoints::LogCheckpoints;
+use super::checkpoints::LogCheckpoints;
+use super::connect::{SqliteMode, open_sqlite};
+use super::files::SqliteFiles;
+use crate::connection::AnyTransactionManager;
 use crate::metrics::{DatabaseMetrics, as_gauge_value};
-use crate::sqlite_files::SqliteFiles;
 use crate::{AnyConnection, DatabaseFailure, Error};
 
 /// Maximum number of writes in a group.
@@ -149,7 +150,7 @@ impl WriterThread {
 
     /// Replaces the connection, whose state is unknown after a failed commit.
     fn reconnect(&mut self) {
-        match connection::open_sqlite(&self.path, SqliteMode::ReadWrite) {
+        match open_sqlite(&self.path, SqliteMode::ReadWrite) {
             Ok(connection) => self.connection = AnyConnection::Sqlite(connection),
             Err(error) => {
                 tracing::error!(%error, "cannot reopen the database; the writer keeps its connection");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::result::Error as DieselError;
 
-use crate::call::Call;
+use super::call::Call;
 use crate::connection::AnyTransactionManager;
 use crate::metrics::DatabaseMetrics;
 use crate::{AnyConnection, Cause, DatabaseFailure, Error};

@@ -12,9 +12,9 @@ use diesel::dsl::sql;
 use diesel::sql_types::Integer;
 use diesel::{QueryResult, RunQueryDsl};
 
+use super::connect::{BUSY_TIMEOUT, MAX_LOG_BYTES};
+use super::files::SqliteFiles;
 use crate::AnyConnection;
-use crate::connection::{BUSY_TIMEOUT, MAX_LOG_BYTES};
-use crate::sqlite_files::SqliteFiles;
 
 /// Time that a checkpoint waits for readers, while writes wait for it. Longer than a page of any search.
 const READER_TIMEOUT: Duration = Duration::from_millis(100);
