@@ -1,21 +1,19 @@
 //! The settings document: log level and filter (`docs/api/administration.md`). A change applies at once in the replica
 //! that stores it, and within seconds in the others.
 
-mod store;
-#[cfg(test)]
-mod tests;
-
 use std::time::Duration;
 
 use actix_web::web::Data;
 use actix_web::{get, put};
-use database::Database;
+use database::{AnyConnection, Database, Json};
+use diesel::prelude::*;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::auth::{Admin, Authorized};
 use crate::response::validation::{Code, ValidationErrors};
+use crate::schema::settings::dsl as s;
 use crate::telemetry::logs;
 use crate::wire::ActionResult;
 use crate::{Body, Error, ErrorResponses, JsonResponse};
@@ -66,7 +64,7 @@ impl RuntimeSettings {
 
     /// Applies the stored document, which another replica may have changed.
     async fn reload(&self) -> Result<(), Error> {
-        if let Some(stored) = self.db.read(store::find).await? {
+        if let Some(stored) = self.db.read(find_stored).await? {
             self.apply(stored);
         }
         Ok(())
@@ -132,7 +130,7 @@ pub(crate) async fn update(
     let (mut document, _) = body.check(rules)?;
     document.logging.level = document.logging.level.to_lowercase();
     let stored = document.clone();
-    settings.db.write(move |c| store::update(c, &stored)).await?;
+    settings.db.write(move |c| store(c, &stored)).await?;
     settings.apply(document);
     JsonResponse::json(&ActionResult::new("The settings are in force."))
 }
@@ -147,4 +145,53 @@ pub(crate) async fn find(
 ) -> Result<JsonResponse, Error> {
     settings.reload().await?;
     JsonResponse::json(&settings.current())
+}
+
+/// Returns the stored document, if there is one.
+fn find_stored(c: &mut AnyConnection) -> Result<Option<Document>, Error> {
+    let row: Option<Json> = s::settings.find(1).select(s::document).first(c).optional()?;
+    Ok(row.map(|json| json.parse()).transpose()?)
+}
+
+/// Stores the document.
+fn store(c: &mut AnyConnection, new: &Document) -> Result<(), Error> {
+    let json = Json::of(new)?;
+    let row = (s::id.eq(1), s::document.eq(&json));
+    database::dispatch!(c, c => diesel::insert_into(s::settings)
+        .values(row)
+        .on_conflict(s::id)
+        .do_update()
+        .set(s::document.eq(&json))
+        .execute(c))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestDatabase;
+
+    use super::*;
+
+    async fn open(test: &TestDatabase) -> Data<RuntimeSettings> {
+        let db = crate::schema::tests::open(test).await;
+        Data::new(RuntimeSettings::open(&db, "info").await.unwrap())
+    }
+
+    testkit::on_both! {
+        async fn a_replica_applies_changes_within_five_seconds(backend) {
+            let test = TestDatabase::empty(backend).await;
+            let (one, two) = (open(&test).await, open(&test).await);
+            let watching = tokio::spawn(RuntimeSettings::watch(two.clone()));
+            let logging = Logging { level: "trace".into(), filter: "x=debug".into() };
+            let document = Document { logging };
+            let stored = document.clone();
+            one.db.write(move |c| store(c, &stored)).await.unwrap();
+            let started = std::time::Instant::now();
+            while two.current() != document {
+                assert!(started.elapsed() < Duration::from_secs(5));
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            watching.abort();
+        }
+    }
 }
