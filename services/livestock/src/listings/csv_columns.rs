@@ -9,7 +9,7 @@ use serde_json::Value;
 use tables::{RowWriter, TableCell};
 
 use super::model::Listing;
-use super::search_fields::months_since;
+use super::calendar::months_since;
 use crate::categories::Categories;
 
 /// The header row.

@@ -12,9 +12,9 @@ use crate::listings::csv_columns::table_layout;
 use crate::listings::events::{self, ListingEvent};
 use crate::listings::facets::Facets;
 use crate::listings::model::Listing;
-use crate::listings::search::{ListingSearch, ListingSearchParams, find_page, store as search_store};
+use crate::listings::find_page::{find_page, prepare_words};
+use crate::listings::search::{ListingSearch, ListingSearchParams, store as search_store};
 use crate::listings::store;
-use crate::listings::word_search::prepare_words;
 use crate::{Livestock, examples};
 
 /// Get listing

@@ -1,4 +1,5 @@
 //! The categories of listings: five main categories, each with an operation that creates its listings, and their parts.
+//! An operation lists them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +8,9 @@ use common::catalogue;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-const EMBEDDED: &str = include_str!("../../data/categories.csv");
+pub(crate) use handlers::routes;
+
+const EMBEDDED: &str = include_str!("../data/categories.csv");
 
 /// The main category of sheep.
 pub(crate) const SHEEP: i32 = 1;
@@ -95,6 +98,31 @@ impl Categories {
         let normalize = |name: &str| name.trim().to_lowercase().replace('-', " ");
         let name = normalize(name);
         self.0.values().find(|c| c.parent_id.is_none() && normalize(&c.name) == name).map(|c| c.id)
+    }
+}
+
+mod handlers {
+    //! The operation on categories.
+
+    use actix_web::get;
+    use actix_web::web::Data;
+    use common::{Caller, Error, ErrorResponses, JsonResponse};
+    use utoipa_actix_web::service_config::ServiceConfig;
+
+    use super::Category;
+    use crate::Livestock;
+
+    /// Registers the operations.
+    pub(crate) fn routes(v1: &mut ServiceConfig) {
+        v1.service(list_categories);
+    }
+
+    /// List categories
+    #[utoipa::path(operation_id = "list_categories", tag = "categories", security(("bearer" = [])),
+        responses((status = 200, body = [Category]), ErrorResponses))]
+    #[get("/categories")]
+    async fn list_categories(_caller: Caller, service: Data<Livestock>) -> Result<JsonResponse, Error> {
+        JsonResponse::json(&service.categories.iter().collect::<Vec<_>>())
     }
 }
 
