@@ -1,5 +1,5 @@
-//! Access to places: rows of `ENTITIES` that are neither regions nor districts. The nearest one is found in the k-d tree
-//! that `build/tables.rs` writes.
+//! Access to places: rows of `ENTITIES` that are neither regions nor districts. The nearest one is found in the k-d
+//! tree that `build/tables.rs` writes.
 
 use crate::district;
 use crate::layout::{DistrictNumber, IS_TOWN};

@@ -15,8 +15,8 @@ use utoipa::openapi::schema::Object;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::listings::{self, Status};
-use crate::reports::reports_with;
 use crate::reports::model::{Report, ReportForm, ReportReason, ReportStatus, ResolveForm, order};
+use crate::reports::reports_with;
 use crate::reports::store::{self, ReportSearch};
 use crate::{Livestock, examples};
 

@@ -28,7 +28,11 @@ mod handlers {
         params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
         responses((status = 200, body = ActionResult), ErrorResponses))]
     #[put("/listings/{id}/wishlist")]
-    async fn add_listing(caller: Caller, path: PathId, service: Data<Livestock>) -> Result<JsonResponse, Error> {
+    async fn add_listing(
+        caller: Caller,
+        path: PathId,
+        service: Data<Livestock>,
+    ) -> Result<JsonResponse, Error> {
         let id = path.id()?;
         service.db.write(move |c| store::add(c, &caller, id)).await?;
         JsonResponse::json(&ActionResult::new("The listing is on your wishlist."))

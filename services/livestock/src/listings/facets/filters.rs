@@ -7,9 +7,9 @@ use database::{Amount, Timestamp};
 
 use super::columns::{Columns, FacetRow, Texts};
 use super::model::FacetColumns;
+use crate::listings::calendar::{born_after, born_until};
 use crate::listings::geo::{MAX_ROUNDING_KM, Point, squared_chord, squared_chord_of};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter};
-use crate::listings::calendar::{born_after, born_until};
 use crate::listings::search_text::has_all_words;
 
 /// Bits of the filters that reject a listing: one for each filter that facets count the values of.

@@ -8,7 +8,7 @@ use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
 use crate::listings::{MAX_LIST_VALUES, Status, current_position, search_text};
-use crate::saved_searches::matching::model::{SavedSearchCursor, EventRow, ListingToMatch, NextEvents};
+use crate::saved_searches::matching::model::{EventRow, ListingToMatch, NextEvents, SavedSearchCursor};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use uuid::Uuid;
 use webhooks::{Emitted, MAX_DELIVERIES, Subject};
 
-use crate::saved_searches::matching::model::{SavedSearchCursor, Lease, ListingMatches, Recorded};
+use crate::saved_searches::matching::model::{Lease, ListingMatches, Recorded, SavedSearchCursor};
 use crate::schema::matched_listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
 use crate::schema::saved_search_matches::dsl as m;

@@ -12,7 +12,7 @@ use database::{Database, Id};
 use tokio::time::sleep;
 
 use super::loaded_searches::LoadedSearches;
-use super::model::{SavedSearchCursor, EventRow, Lease, ListingMatches, NextEvents, Recorded};
+use super::model::{EventRow, Lease, ListingMatches, NextEvents, Recorded, SavedSearchCursor};
 use super::{metrics, store};
 use crate::listings::Status;
 use crate::saved_searches::parameters::ParameterRules;

@@ -1,5 +1,6 @@
-//! How the loads of a large import are stored on SQLite (`loads::store::staged`): hidden, in several transactions
-//! between which other writes run. The transaction of the import then makes them visible.
+//! Prepares an import for its transaction. The loads of a large one on SQLite are stored before it
+//! (`loads::store::staged`): hidden, in several transactions between which other writes run. The transaction then makes
+//! them visible.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 use webhooks::Webhooks;
 
 use super::Batches;
-use super::staged_import::StagedImport;
+use super::spooled_import::SpooledImport;
 use super::store::IMPORT_RUNNING;
 use crate::loads::store::{
     LoadRow, announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
@@ -56,7 +57,7 @@ impl LargeImport {
 
 /// An import to be stored in the transaction of the request.
 pub(crate) struct PreparedImport {
-    import: Arc<Mutex<StagedImport>>,
+    import: Arc<Mutex<SpooledImport>>,
     /// The loads that are stored already, of a large import on SQLite.
     large: Option<LargeImport>,
 }
@@ -66,7 +67,7 @@ impl PreparedImport {
     /// retried.
     ///
     /// # Errors
-    /// Those of [`StagedImport::commit`] and [`LargeImport::finish`].
+    /// Those of [`SpooledImport::commit`] and [`LargeImport::finish`].
     pub(crate) fn commit(&self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
         self.import.lock().commit(c, |import, c, is_new| match &self.large {
             Some(large) => large.finish(c, is_new),
@@ -85,11 +86,11 @@ impl Drop for LargeImport {
 /// Prepares an import for its transaction: stores the loads of a large import on SQLite, hidden.
 ///
 /// # Errors
-/// Those of [`StagedImport::commit`].
-pub(crate) async fn prepare(
+/// Those of [`SpooledImport::commit`].
+pub(crate) async fn prepare_import(
     batches: &Batches,
     db: &Database,
-    import: StagedImport,
+    import: SpooledImport,
 ) -> Result<PreparedImport, Error> {
     let is_large = db.is_sqlite() && import.rows_to_store() > ROWS_PER_TRANSACTION;
     let import = Arc::new(Mutex::new(import));

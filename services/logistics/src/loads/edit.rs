@@ -1,4 +1,4 @@
-//! The rules of editing a load.
+//! The rules of editing a load (docs/api/loads.md, "Edit").
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, FileReference, WeightMeasure};

@@ -1,4 +1,4 @@
-//! The catalogue of commodities.
+//! Commodities: what loads consist of. A catalogue of them, and the operation that lists it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -8,7 +8,9 @@ use common::wire::single_spaces;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-const EMBEDDED: &str = include_str!("../../data/commodities.csv");
+pub(crate) use handlers::routes;
+
+const EMBEDDED: &str = include_str!("../data/commodities.csv");
 
 /// A commodity of the catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -141,6 +143,31 @@ pub(super) fn near_names<'a>(
     near.retain(|(similarity, _)| *similarity >= MIN_SIMILARITY);
     near.sort_by(|a, b| b.0.total_cmp(&a.0));
     near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
+}
+
+mod handlers {
+    //! The operation on commodities.
+
+    use actix_web::get;
+    use actix_web::web::Data;
+    use common::{Caller, Error, ErrorResponses, JsonResponse};
+    use utoipa_actix_web::service_config::ServiceConfig;
+
+    use super::CatalogueEntry;
+    use crate::Logistics;
+
+    /// Registers the routes.
+    pub(crate) fn routes(v1: &mut ServiceConfig) {
+        v1.service(list);
+    }
+
+    /// List commodities
+    #[utoipa::path(operation_id = "list_commodities", tag = "commodities", security(("bearer" = [])),
+        responses((status = 200, body = [CatalogueEntry]), ErrorResponses))]
+    #[get("/commodities")]
+    async fn list(_caller: Caller, app: Data<Logistics>) -> Result<JsonResponse, Error> {
+        JsonResponse::json(&app.commodities.entries().collect::<Vec<_>>())
+    }
 }
 
 #[cfg(test)]

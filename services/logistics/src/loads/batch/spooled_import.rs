@@ -1,33 +1,38 @@
 //! The valid loads of a batch in a temporary file, and how they are stored.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::sync::mpsc::sync_channel;
 
-use common::validation::ValidationErrors;
+use common::validation::{Code, ValidationErrors};
 use common::wire::Warning;
-use common::{Caller, Error, FairPermit, JsonResponse};
+use common::{Caller, Error, FairPermit, JsonResponse, Reason};
 use database::{AnyConnection, Id, Json};
+use serde_json::json;
 
-use super::blocked::check_not_blocked;
 use super::existing::{find_existing, refuse_existing};
-use super::file_errors::disk_error;
 use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
 use super::options::IfExists;
 use super::row::RowIdentity;
 use super::similar::{self, SimilarRow, find_similar};
 use super::store::{record, refuse_repeat, serialize_lookups};
+use super::upload::disk_error;
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
 use crate::loads::store::{LoadRow, create_many};
+use crate::organisations::{NamedBy, find_blocked};
 
 /// The number of rows that the second thread prepares at a time: all of an import that is stored in one transaction on
 /// SQLite. Up to three times as many are in memory.
 const ROWS_PER_CHUNK: usize = 1_000;
 const BUFFER_BYTES: usize = 64 << 10;
+/// Message for a batch that names organisations that have blocked its sender.
+const BLOCKED: &str =
+    "An organisation that rows name has blocked the one that names it as organiser or carrier.";
 
 /// The valid loads of a batch.
-pub(crate) struct StagedImport {
+pub(crate) struct SpooledImport {
     import: Import,
     caller: Caller,
     dry_run: bool,
@@ -42,7 +47,7 @@ pub(crate) struct StagedImport {
     permit: Option<FairPermit>,
 }
 
-impl StagedImport {
+impl SpooledImport {
     /// Returns an import without loads.
     ///
     /// # Errors
@@ -204,4 +209,31 @@ fn parse_row(line: std::io::Result<String>, creator: &Creator) -> Result<LoadRow
     let document = line.map_err(disk_error)?;
     let load = serde_json::from_str(&document)?;
     Ok(LoadRow::with_document(&load, Json(document)).created_by(creator))
+}
+
+/// Checks, with one query, that no organisation that these rows name has blocked the one that names it.
+///
+/// # Errors
+/// 403 (docs/api/loads.md, "Block list") with an entry for each of these rows, up to [`MAX_ERRORS`].
+fn check_not_blocked<'a>(
+    c: &mut AnyConnection,
+    rows: impl Iterator<Item = &'a RowIdentity> + Clone,
+) -> Result<(), Error> {
+    let namings = rows.filter_map(|row| Some((row, row.naming.as_ref()?)));
+    let pairs: HashSet<&NamedBy> = namings.clone().map(|(_, naming)| &*naming.pair).collect();
+    let blocked = find_blocked(c, &pairs.into_iter().collect::<Vec<_>>())?;
+    let refused = || namings.clone().filter(|(_, naming)| blocked.contains(&*naming.pair));
+    let mut errors = ValidationErrors::default();
+    errors.extend(refused().take(MAX_ERRORS).map(|(row, naming)| {
+        let message = "has blocked the organisation that names it";
+        let mut error = row.error(naming.column, Code::Forbidden, message);
+        error.data.insert("reason".to_owned(), json!(Reason::Blocked));
+        error
+    }));
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let failed_rows = refused().count();
+    let error = Error::ForbiddenFields(errors, BLOCKED).with("reason", json!(Reason::Blocked));
+    Err(error.with("failedRows", failed_rows))
 }
