@@ -101,7 +101,7 @@ fn manifests() {
         tests/e/Cargo.toml: [dependencies]
         tests/e/Cargo.toml: testkit.workspace = true
         crates/a/src/lib.rs: #![allow(unsafe_code)]
-        crates/database/src/mapped_vfs.rs: #![allow(unsafe_code)]
+        crates/database/src/sqlite/mapped_vfs.rs: #![allow(unsafe_code)]
         "#,
     );
     let places = [

@@ -1,5 +1,5 @@
-//! Writes the rows of entities and districts, their names, the lists of what regions and districts contain, and the tree
-//! of places.
+//! Writes the rows of entities and districts, their names, the lists of what regions and districts contain, and the
+//! tree of places.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -93,8 +93,8 @@ fn write_containers(source: &SourceData, names: &mut NamePool) -> Result {
     write_table("region_regions", &pack_lists(&region_regions))
 }
 
-/// Writes `tree`: the places as a balanced k-d tree. It needs no pointers: the root of each subtree is the middle of its
-/// range. The axes are x, y and z in turn.
+/// Writes `tree`: the places as a balanced k-d tree. It needs no pointers: the root of each subtree is the middle of
+/// its range. The axes are x, y and z in turn.
 fn write_tree(entities: &[Entity]) -> Result {
     let mut nodes: Vec<(Vector, u32)> = entities
         .iter()

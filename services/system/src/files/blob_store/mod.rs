@@ -118,8 +118,8 @@ impl BlobStore {
         }
     }
 
-    /// Opens a blob of `size` bytes for reading at any position. A blob of an object store is copied into a file without
-    /// a name first.
+    /// Opens a blob of `size` bytes for reading at any position. A blob of an object store is copied into a file
+    /// without a name first.
     ///
     /// # Errors
     /// 500 if the blob is missing, 503 if the store or the disk is unavailable.
