@@ -6,7 +6,6 @@
 #![allow(clippy::cast_possible_truncation, reason = "columns fit ten times as many rows and bytes")]
 #![warn(unreachable_pub)]
 
-mod counties;
 mod countries;
 mod entities;
 #[path = "../src/fold.rs"]

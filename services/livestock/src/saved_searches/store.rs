@@ -1,14 +1,15 @@
-//! The queries on saved searches. Every row that is read by id is checked with `is_saved_by`.
-
-mod personal_data;
+//! The queries on saved searches, also those for the export and the erasure of personal data. Every row that a caller
+//! reads by id is checked with `is_saved_by`.
 
 use std::collections::BTreeSet;
 
+use common::personal_data::{DOCUMENT_BATCH_SIZE, Erasure, Record, RecordQuery};
 use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
+use serde_json::json;
 
 use crate::saved_searches::model::{NewSavedSearch, SavedSearch, SavedSearchRow, StoredParameters};
 use crate::schema::listing_events::dsl as e;
@@ -16,10 +17,10 @@ use crate::schema::saved_search_changes::{self, dsl as h};
 use crate::schema::saved_search_matches::dsl as m;
 use crate::schema::saved_searches::{self, dsl as s};
 
-pub(crate) use personal_data::{erase_user, list_of_user};
-
 /// The most searches that a user can save.
 const MAX_SEARCHES: i32 = 50;
+/// A transaction deletes no further search once it has deleted this number of matches. A search has at most 11,000.
+const MAX_DELETED_MATCHES: usize = 1_000;
 
 /// Stores a search.
 ///
@@ -238,4 +239,39 @@ fn remove(c: &mut AnyConnection, id: Id) -> Result<usize, Error> {
     let matches = diesel::delete(m::saved_search_matches.filter(m::search_id.eq(id))).execute(c)?;
     record_change(c, id)?;
     Ok(matches)
+}
+
+/// Lists the searches that the user saved. Their keys are their slots.
+pub(crate) fn list_of_user(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<Record>, Error> {
+    let rows: Vec<(i32, SavedSearchRow)> = s::saved_searches
+        .filter(s::user_id.eq(&query.user_id))
+        .filter(s::slot.gt(i32::try_from(query.after_number()).unwrap_or_default()))
+        .order(s::slot)
+        .limit(query.limit)
+        .select((s::slot, SavedSearchRow::as_select()))
+        .load(c)?;
+    let record = |(slot, row): (i32, SavedSearchRow)| {
+        let organisation = Some(row.organisation_id.clone()).filter(|id| !id.is_empty());
+        let record = json!({
+            "userId": query.user_id, "organisationId": organisation, "savedSearch": row.saved_search()?,
+        });
+        Record::new(slot, &record)
+    };
+    rows.into_iter().map(record).collect()
+}
+
+/// Deletes some of the searches that the user saved, with their matches: nobody else could stop their notifications.
+/// The replica that matches listings forgets them. Returns their number.
+pub(crate) fn erase_user(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
+    let of_user = s::saved_searches.filter(s::user_id.eq(&erasure.user_id)).order(s::slot);
+    let ids: Vec<Id> = of_user.limit(DOCUMENT_BATCH_SIZE).select(s::id).load(c)?;
+    let (mut searches, mut matches) = (0, 0);
+    for id in ids {
+        matches += remove(c, id)?;
+        searches += 1;
+        if matches >= MAX_DELETED_MATCHES {
+            break;
+        }
+    }
+    Ok(searches)
 }
