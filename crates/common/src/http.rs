@@ -15,7 +15,7 @@ pub fn client(timeout: Duration) -> anyhow::Result<Client> {
 }
 
 /// Returns a builder with the settings of [`client`], for callers that change some of them.
-pub fn builder(timeout: Duration) -> ClientBuilder {
+pub(crate) fn builder(timeout: Duration) -> ClientBuilder {
     Client::builder()
         .timeout(timeout)
         .connect_timeout(timeout)
@@ -31,7 +31,7 @@ const UNRESOLVED: [&str; 2] = ["failed to lookup address information", "could no
 
 /// Returns the error of a failed call of this URL without the URL, which may contain a secret. Says so if the name of
 /// the host cannot be resolved.
-pub fn failure(error: reqwest::Error, url: &Url) -> anyhow::Error {
+pub(crate) fn failure(error: reqwest::Error, url: &Url) -> anyhow::Error {
     explain_unresolved(error.without_url().into(), url.host_str().unwrap_or_default())
 }
 

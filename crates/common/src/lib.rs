@@ -8,13 +8,16 @@
 
 mod auth;
 pub mod catalogue;
-pub mod clients;
+pub mod clients {
+    //! Clients of other services.
+
+    pub mod system;
+}
 pub mod config;
 mod extract;
 pub mod history;
 pub mod http;
 mod middleware;
-mod migrations;
 mod openapi;
 pub mod personal_data;
 mod response;

@@ -7,9 +7,9 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use secrecy::ExposeSecret;
 
-use crate::backup::{self, BackupProgress};
-use crate::connection::{self, SqliteMode};
 use crate::options::{parse_url, standby_options};
+use crate::sqlite::backup::{self, BackupProgress};
+use crate::sqlite::{SqliteMode, open_sqlite};
 use crate::standby::of_standby;
 use crate::{Database, DatabaseUrl, Error, Migrations, Options, StandbyOptions};
 use crate::{migrate, postgres};
@@ -63,7 +63,7 @@ impl Database {
                 return Ok(format!("{} does not exist yet and will be created", path.display()));
             }
             DatabaseUrl::Sqlite(path) => {
-                connection::open_sqlite(path, SqliteMode::QueryOnly)?;
+                open_sqlite(path, SqliteMode::QueryOnly)?;
                 path.display().to_string()
             }
             DatabaseUrl::Postgres(url) => {

@@ -7,15 +7,14 @@ use diesel::r2d2::R2D2Connection;
 use metrics::Histogram;
 use opentelemetry::KeyValue;
 
-use crate::log_checkpoints::checkpoint;
 use crate::metrics::{DatabaseMetrics, record_elapsed};
 use crate::migrate;
 use crate::options::{parse_url, standby_options};
-use crate::plan_mode::PlanMode;
 use crate::pool::Pool;
+use crate::postgres::PlanMode;
 use crate::spans;
+use crate::sqlite::{Writer, checkpoint};
 use crate::standby::{self, Standby};
-use crate::writer::Writer;
 use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Migrations, Options, StandbyOptions};
 
 /// Time that [`Database::truncate_log`] waits for readers, while writes wait for it.

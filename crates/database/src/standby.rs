@@ -15,8 +15,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::metrics::DatabaseMetrics;
-use crate::plan_mode::PlanMode;
 use crate::pool::Pool;
+use crate::postgres::PlanMode;
 use crate::{AnyConnection, DatabaseUrl, Error, Options};
 
 /// Time between two measurements of the lag.

@@ -6,7 +6,6 @@
 #![allow(clippy::cast_possible_truncation, reason = "columns fit ten times as many rows and bytes")]
 #![warn(unreachable_pub)]
 
-mod counties;
 mod countries;
 mod entities;
 #[path = "../src/fold.rs"]
@@ -21,12 +20,15 @@ mod source;
 #[path = "../src/sphere.rs"]
 mod sphere;
 mod tables;
-mod tree;
-mod words;
 
 use std::error::Error;
 use std::path::PathBuf;
 use std::{env, fs};
+
+use fst::MapBuilder;
+
+/// Length of the longest word in bytes.
+const WORD_BYTES: usize = 9;
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
 
@@ -38,11 +40,23 @@ fn main() -> Result {
     let entities = entities::rank(&source);
     tables::write_all(&source, &entities)?;
     names::write_all(&entities)?;
-    tree::write_all(&entities)?;
     qualifiers::write_all(&source)?;
     countries::write_all(&source)?;
     postcodes::write_all(&source)?;
-    words::write_all()
+    write_words()
+}
+
+/// Writes the words of the three-word grid, and a map from word to number: `words` and `word_numbers`.
+fn write_words() -> Result {
+    let list = fs::read_to_string("data/words.txt")?;
+    let mut rows = Vec::new();
+    let mut numbers = MapBuilder::memory();
+    for (word, number) in list.lines().zip(0..) {
+        rows.extend(format!("{word:WORD_BYTES$}").bytes());
+        numbers.insert(word, number)?;
+    }
+    write_table("words", &rows)?;
+    write_table("word_numbers", &numbers.into_inner()?)
 }
 
 /// Writes a table to `OUT_DIR`.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fst::MapBuilder;
 
-use crate::counties::{BRITISH, IRISH};
 use crate::fold::fold;
 use crate::layout::{COUNTRY_AREA, DISTRICT_AREA, REGION_AREA};
 use crate::source::SourceData;
@@ -72,3 +71,85 @@ pub(crate) fn write_all(source: &SourceData) -> Result {
     write_table("qualifiers", &names.into_inner()?)?;
     write_table("qualifier_areas", &pack_lists(&areas.into_values().map(Vec::from_iter).collect::<Vec<_>>()))
 }
+
+/// Counties in common use of Northern Ireland, whose names may also follow "Co" or "County", with the regions that
+/// roughly cover them: codes without `GB-`, separated by spaces.
+const IRISH: [(&str, &str); 7] = [
+    ("Antrim", "ANN BFS CCG LBC MEA"),
+    ("Armagh", "ABC NMD"),
+    ("Derry", "CCG DRS MUL"),
+    ("Down", "ABC AND BFS LBC NMD"),
+    ("Fermanagh", "FMO"),
+    ("Londonderry", "CCG DRS MUL"),
+    ("Tyrone", "DRS FMO MUL"),
+];
+
+/// Counties in common use of Great Britain that are not regions of ISO 3166-2, or larger than the region of that name.
+/// Alternative names are separated by `|`.
+const BRITISH: [(&str, &str); 65] = [
+    ("Argyll|Argyllshire", "AGB HLD"),
+    ("Ayrshire", "EAY NAY SAY"),
+    ("Banffshire", "ABD MRY"),
+    ("Bedfordshire|Beds", "BDF CBF LUT"),
+    ("Berkshire|Berks", "BRC RDG SLG WBK WNM WOK"),
+    ("Berwickshire|Peeblesshire|Roxburghshire|Selkirkshire", "SCB"),
+    ("Brecknockshire|Breconshire|Montgomeryshire|Radnorshire", "POW"),
+    ("Buckinghamshire|Bucks", "BKM MIK"),
+    ("Caernarfonshire|Caernarvonshire", "CWY GWN"),
+    ("Caithness|Inverness shire|Nairnshire|Ross shire|Sutherland", "HLD"),
+    ("Cambridgeshire|Cambs", "CAM PTE"),
+    ("Cheshire", "CHE CHW HAL SKP TRF WRL WRT"),
+    ("Cleveland|Teesside", "HPL MDB RCC STT"),
+    ("Clwyd", "CWY DEN FLN WRX"),
+    ("Derbyshire|Derbys", "DBY DER"),
+    ("Devon", "DEV PLY TOB"),
+    ("Dorset", "BCP DOR"),
+    ("Dumfriesshire|Kirkcudbrightshire|Wigtownshire", "DGY"),
+    ("Dunbartonshire", "EDU WDU"),
+    ("Durham|County Durham|Co Durham", "DAL DUR HPL STT"),
+    ("Dyfed", "CGN CMN PEM"),
+    ("East Sussex", "BNH ESX"),
+    ("East Yorkshire|East Riding", "ERY KHL"),
+    ("Essex", "BDG ESS HAV RDB SOS THR WFT"),
+    ("Glamorgan", "BGE CAY CRF MTY NTL RCT SWA VGL"),
+    ("Gloucestershire|Glos", "BST GLS SGC"),
+    ("Greater Manchester", "BOL BUR MAN OLD RCH SKP SLF TAM TRF WGN"),
+    ("Gwent", "BGW CAY MON NWP TOF"),
+    ("Hampshire|Hants", "HAM POR STH"),
+    ("Herefordshire|Herefs", "HEF"),
+    ("Hertfordshire|Herts", "BNE HRT"),
+    ("Huntingdonshire|Hunts", "CAM"),
+    ("IOW", "IOW"),
+    ("Kent", "BEX BRY KEN MDW"),
+    ("Kincardineshire", "ABD"),
+    ("Kinross shire|Perthshire", "PKN STG"),
+    ("Lanarkshire", "GLG NLK SLK"),
+    ("Lancashire|Lancs", "BBD BOL BPL BUR LAN OLD RCH WGN"),
+    ("Leicestershire|Leics", "LCE LEC"),
+    ("Lincolnshire|Lincs", "LIN NEL NLN"),
+    ("Lothian", "EDH ELN MLN WLN"),
+    ("Merionethshire|Merioneth", "DEN GWN"),
+    ("Merseyside", "KWL LIV SFT SHN WRL"),
+    ("Mid Glamorgan", "BGE CAY MTY RCT"),
+    ("Middlesex", "BEN BNE EAL ENF HIL HNS HRW HRY RIC SRY"),
+    ("NI", "NIR"),
+    ("North Yorkshire|N Yorks|North Yorks", "MDB NYK RCC YOR"),
+    ("Northamptonshire|Northants", "NNH WNH"),
+    ("Nottinghamshire|Notts", "NGM NTT"),
+    ("Oxfordshire|Oxon", "OXF"),
+    ("Pembrokeshire|Pembs", "PEM"),
+    ("Shropshire|Salop", "SHR TFW"),
+    ("Somerset", "BAS NSM SOM"),
+    ("South Glamorgan", "CRF VGL"),
+    ("South Yorkshire|S Yorks|South Yorks", "BNS DNC ROT SHF"),
+    ("Staffordshire|Staffs", "STE STS"),
+    ("Surrey", "CRY KTT MRT RIC SRY STN"),
+    ("Sussex", "BNH ESX WSX"),
+    ("Tyne and Wear", "GAT NET NTY SND STY"),
+    ("Warwickshire|Warks", "BIR COV SOL WAR"),
+    ("West Glamorgan", "NTL SWA"),
+    ("West Yorkshire|W Yorks|West Yorks", "BRD CLD KIR LDS WKF"),
+    ("Wiltshire|Wilts", "SWD WIL"),
+    ("Worcestershire|Worcs", "DUD WOR"),
+    ("Yorkshire|Yorks", "BNS BRD CLD DNC ERY KHL KIR LDS MDB NYK RCC ROT SHF WKF YOR"),
+];

@@ -1,4 +1,5 @@
-//! Writes the rows of entities and districts, their names, and the lists of what regions and districts contain.
+//! Writes the rows of entities and districts, their names, the lists of what regions and districts contain, and the
+//! tree of places.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -6,12 +7,13 @@ use std::collections::hash_map::Entry;
 use crate::entities::Entity;
 use crate::layout::{Coordinates, CountryNumber, DistrictRow, EntityRow, IS_DISTRICT, IS_REGION, IS_TOWN};
 use crate::source::SourceData;
+use crate::sphere::{Vector, vector};
 use crate::{Result, write_table};
 
 /// Population from which a place is the city of its own addresses.
 const MIN_TOWN_POPULATION: u32 = 10_000;
 
-/// Writes the tables of entities, districts and names, and all lists but those of qualifiers.
+/// Writes the tables of entities, districts and names, the tree, and all lists but those of qualifiers.
 pub(crate) fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
     let mut names = NamePool::default();
     let (mut rows, mut by_id) = (Vec::new(), Vec::new());
@@ -52,6 +54,7 @@ pub(crate) fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
     write_table("region_places", &pack_lists(&region_places))?;
     write_table("district_places", &pack_lists(&district_places))?;
     write_containers(source, &mut names)?;
+    write_tree(entities)?;
     write_table("names", names.text.as_bytes())
 }
 
@@ -88,6 +91,33 @@ fn write_containers(source: &SourceData, names: &mut NamePool) -> Result {
     write_table("districts", &rows)?;
     write_table("region_districts", &pack_lists(&region_districts))?;
     write_table("region_regions", &pack_lists(&region_regions))
+}
+
+/// Writes `tree`: the places as a balanced k-d tree. It needs no pointers: the root of each subtree is the middle of
+/// its range. The axes are x, y and z in turn.
+fn write_tree(entities: &[Entity]) -> Result {
+    let mut nodes: Vec<(Vector, u32)> = entities
+        .iter()
+        .zip(0..)
+        .filter_map(|(entity, number)| {
+            let Entity::Place(place) = entity else { return None };
+            let (lat, lon) = place.coordinates.degrees();
+            Some((vector(lat, lon), number))
+        })
+        .collect();
+    build_subtree(&mut nodes, 0);
+    write_table("tree", &nodes.iter().flat_map(|(_, number)| number.to_le_bytes()).collect::<Vec<_>>())
+}
+
+/// Sorts a range so that its middle splits the others along the axis.
+fn build_subtree(nodes: &mut [(Vector, u32)], axis: usize) {
+    if nodes.len() > 1 {
+        let middle = nodes.len() / 2;
+        let (left, _, right) =
+            nodes.select_nth_unstable_by(middle, |(a, m), (b, n)| a[axis].total_cmp(&b[axis]).then(m.cmp(n)));
+        build_subtree(left, (axis + 1) % 3);
+        build_subtree(right, (axis + 1) % 3);
+    }
 }
 
 /// A text of distinct names, one on each line.

@@ -1,13 +1,35 @@
-//! Items: everything that has an id.
+//! Items: everything that has an id, and the hits that they are in searches.
 
 use crate::country::{Country, Region, country_by_number, region_by_number, region_number};
 use crate::district;
-use crate::hit::{Hit, HitKind};
 use crate::layout::{CountryNumber, DistrictNumber, IS_DISTRICT, IS_REGION, RegionNumber};
 use crate::place;
 use crate::postcodes::{self, Unit};
 use crate::tables::{self, BY_ID};
-use crate::tree;
+
+/// The kind of a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HitKind {
+    /// A unit postcode.
+    Postcode,
+    /// A city, town or village.
+    Place,
+    /// A region or a postcode district. [`SearchOptions::within`](crate::SearchOptions::within) takes its id.
+    Container,
+}
+
+/// A result of a search.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// `place:2647074`, `postcode:HR49AR`, `district:HR1`, `district:IE-H91` or `region:GB-HEF`.
+    pub id: String,
+    /// The kind of the hit.
+    pub kind: HitKind,
+    /// The name or code.
+    pub text: String,
+    /// The surrounding areas, smallest first: `Herefordshire, England, United Kingdom`.
+    pub description: String,
+}
 
 /// A place, region, district or unit postcode. Numbers are row numbers of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +108,7 @@ impl Item {
             Self::District(number) => vec![district::place(number)],
             Self::Unit(unit) => {
                 let (lat, lon) = unit.degrees();
-                vec![place::city(tree::nearest(lat, lon), self.district())]
+                vec![place::city(place::nearest(lat, lon), self.district())]
             }
             Self::Place(_) | Self::Region(_) => vec![],
         };

@@ -11,7 +11,6 @@ mod country;
 mod district;
 mod fold;
 mod grid;
-mod hit;
 mod item;
 mod layout;
 mod names;
@@ -24,11 +23,10 @@ mod search;
 mod spelling;
 mod sphere;
 mod tables;
-mod tree;
 
 pub use country::{Country, CountrySet, Region, countries, country, regions};
 pub use grid::{Grid, UnknownWords};
-pub use hit::{Hit, HitKind};
+pub use item::{Hit, HitKind};
 pub use resolve::{Address, ResolvedAddress};
 pub use search::SearchOptions;
 

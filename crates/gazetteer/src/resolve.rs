@@ -3,7 +3,7 @@
 use crate::country::region_by_number;
 use crate::district;
 use crate::item::Item;
-use crate::{distance_km, place, postcodes, tree};
+use crate::{distance_km, place, postcodes};
 
 /// Distance within which a postcode applies to a point.
 const MAX_POSTCODE_DISTANCE_KM: f64 = 30.0;
@@ -47,7 +47,7 @@ pub(crate) fn resolve(item: Item) -> ResolvedAddress {
     match item {
         Item::Place(place) => at_point(lat, lon, place),
         Item::Unit(unit) => {
-            let city = place::city(tree::nearest(lat, lon), item.district());
+            let city = place::city(place::nearest(lat, lon), item.district());
             let address = Address { city: city.into(), postcode: unit.text(), ..Address::default() };
             with_region_and_country((lat, lon), item, address)
         }
@@ -69,7 +69,7 @@ pub(crate) fn resolve(item: Item) -> ResolvedAddress {
 
 /// Returns the address of the place nearest to a point in degrees. Its position is the point.
 pub(crate) fn nearest(lat: f64, lon: f64) -> ResolvedAddress {
-    at_point(lat, lon, tree::nearest(lat, lon))
+    at_point(lat, lon, place::nearest(lat, lon))
 }
 
 /// Returns the address of a point in or near a place. In Great Britain the region is that of the nearest postcode: near
@@ -106,7 +106,7 @@ fn with_region_and_country((lat, lon): (f64, f64), item: Item, mut address: Addr
 pub(crate) fn is_near_british_isles(lat: f64, lon: f64) -> bool {
     // The bounding box excludes most of the earth without a search.
     (49.0..=61.0).contains(&lat) && (-11.0..=2.0).contains(&lon) && {
-        let item = Item::Place(tree::nearest(lat, lon));
+        let item = Item::Place(place::nearest(lat, lon));
         item.is_in_british_isles() && distance_km((lat, lon), item.degrees()) < MAX_BRITISH_ISLES_DISTANCE_KM
     }
 }

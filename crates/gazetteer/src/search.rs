@@ -4,8 +4,7 @@ use std::iter;
 
 use crate::CountrySet;
 use crate::area::Area;
-use crate::hit::Hit;
-use crate::item::Item;
+use crate::item::{Hit, Item};
 use crate::query::{Filter, ParsedQuery, QueryParser, admits};
 
 /// Options of a search. Without text and container there are no hits.

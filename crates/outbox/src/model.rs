@@ -51,8 +51,9 @@ pub fn unclaimed() -> Timestamp {
 }
 
 impl Outbox {
-    /// Returns the `claimed_until` of a message that no replica claims.
-    pub(crate) fn unclaimed(&self) -> Option<Timestamp> {
+    /// Returns the `claimed_until` of a message of this outbox that no replica claims: [`unclaimed`] if its bodies are
+    /// in another table, else NULL.
+    pub(crate) fn unclaimed_until(&self) -> Option<Timestamp> {
         self.bodies.map(|_| unclaimed())
     }
 }

@@ -104,7 +104,7 @@ pub(super) fn record(
     let updated = database::dispatch!(c, c => diesel::sql_query(query)
         .bind::<Text, _>(status.into_str())
         .bind::<Nullable<TimestampSql>, _>(due_at)
-        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
+        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed_until())
         .bind::<Nullable<TimestampSql>, _>(delivered_at)
         .bind::<Nullable<Text>, _>(last_error)
         .bind::<Nullable<TimestampSql>, _>(retained_since)
@@ -121,7 +121,7 @@ pub(super) fn record(
         "UPDATE {table} SET claimed_until = $1 WHERE {group} = $2 AND id = $3 AND claimed_until = $4"
     );
     database::dispatch!(c, c => diesel::sql_query(query)
-        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed())
+        .bind::<Nullable<TimestampSql>, _>(outbox.unclaimed_until())
         .bind::<Text, _>(&claimed.group)
         .bind::<IdSql, _>(claimed.id)
         .bind::<TimestampSql, _>(claimed.until)

@@ -75,7 +75,7 @@ pub const SEPARATOR: char = ';';
 /// Adds a leading `'` to a text that a spreadsheet would run as a formula and that is not a number, and to one that a
 /// batch would refuse as a spreadsheet error or as an automatic number. A text that looks escaped already gets one more
 /// `'`, so that [`unescape_formula`] restores every text.
-pub fn escape_formula(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_formula(text: &str) -> Cow<'_, str> {
     // Most texts begin with a letter or a digit.
     let may_be_formula = !text.bytes().next().is_none_or(|first| first.is_ascii_alphanumeric());
     if may_be_formula && is_formula(text) { format!("'{text}").into() } else { escape_converted(text) }

@@ -1,6 +1,9 @@
-//! The tables of webhooks.
+//! The tables of webhooks, and their migrations.
 //!
 //! Instants have milliseconds: INTEGER milliseconds since 1970-01-01T00:00:00Z on SQLite, TIMESTAMPTZ on PostgreSQL.
+
+use database::{DistributedTable, Distribution, EmbeddedMigrations, Migrations};
+use include_dir::include_dir;
 
 diesel::table! {
     /// The webhooks of organisations.
@@ -94,3 +97,31 @@ diesel::table! {
 
 diesel::allow_tables_to_appear_in_same_query!(webhooks, webhook_deliveries);
 diesel::allow_tables_to_appear_in_same_query!(webhook_messages, webhook_message_users);
+
+const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
+const POSTGRES: EmbeddedMigrations =
+    EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/postgres"));
+/// How Citus places the tables.
+const DISTRIBUTION: Distribution = Distribution {
+    distributed: &[
+        DistributedTable {
+            name: "webhook_deliveries",
+            column: "webhook_id",
+            primary_key: None,
+            is_joined: false,
+        },
+        DistributedTable { name: "webhook_messages", column: "id", primary_key: None, is_joined: false },
+        DistributedTable {
+            name: "webhook_message_users",
+            column: "message_id",
+            primary_key: None,
+            is_joined: false,
+        },
+    ],
+    reference: &["webhooks"],
+};
+
+/// Returns the migrations of these tables.
+pub fn migrations() -> Migrations {
+    Migrations { sqlite: SQLITE, postgres: POSTGRES, shared: true, distribution: DISTRIBUTION }
+}

@@ -1,13 +1,15 @@
-//! The webhooks of a service: its settings, and the delivery in the background.
+//! The webhooks of a service: its settings, the delivery in the background, and the metrics.
 
 use std::sync::Arc;
 
 use common::{Error, ServiceContext};
 use database::Database;
-use outbox::{DeliveryOptions, Dispatcher};
+use metrics::{describe_gauge, gauge};
+use outbox::{Channel, DeliveryOptions, Dispatcher};
 
-use crate::delivery::{Held, Receivers, maintain};
+use crate::delivery::{DISABLED, Held, Receivers, maintain};
 use crate::demo::create_demo_data;
+use crate::event::TEST_EVENT;
 use crate::sending::Sender;
 
 /// The settings of webhooks.
@@ -72,4 +74,11 @@ impl Webhooks {
     pub async fn finish(&self) {
         self.dispatcher.finish().await;
     }
+}
+
+/// Describes the metrics of webhooks and sets them to 0. `events` are those that webhooks can subscribe to.
+pub fn register_metrics(events: &[&'static str]) {
+    Receivers::METRICS.register(&Receivers::OUTBOX, events.iter().copied().chain([TEST_EVENT]));
+    describe_gauge!(DISABLED, "Webhooks that are disabled");
+    gauge!(DISABLED).set(0.0);
 }

@@ -27,7 +27,7 @@ diesel::table! {
         max_age -> Nullable<BigInt>,
         // Ten-thousandths of a head.
         quantity -> Nullable<BigInt>,
-        // Day of birth of a dog: `(year * 12 + month) * 32 + day`, months from 0. See `search_fields::day`.
+        // Day of birth of a dog: `(year * 12 + month) * 32 + day`, months from 0. See `calendar::day`.
         born -> Nullable<BigInt>,
         // Lower case, as are the next two columns.
         breed -> Nullable<Text>,

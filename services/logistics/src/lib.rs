@@ -96,7 +96,7 @@ impl Service for Logistics {
         notifications::routes(v1);
         loads::routes(v1);
         organisations::routes(v1);
-        commodities::handlers::routes(v1);
+        commodities::routes(v1);
         webhooks::routes(v1);
     }
 

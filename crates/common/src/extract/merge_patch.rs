@@ -67,11 +67,6 @@ impl<T> MergePatch<T> {
         self.names.blank.contains(member)
     }
 
-    /// Returns the names of all members.
-    pub fn iter_names(&self) -> impl Iterator<Item = &str> {
-        self.names.all.iter().map(String::as_str)
-    }
-
     /// Returns the value of an optional member after the patch: `value` is that of the patch, `current` the present
     /// one.
     pub fn merge<V>(&self, member: &str, value: Option<V>, current: Option<V>) -> Option<V> {

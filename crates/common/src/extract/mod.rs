@@ -4,14 +4,52 @@ mod body;
 pub mod idempotency;
 mod merge_patch;
 pub mod multipart;
-mod path;
 mod query;
 mod stored_query;
 
+use std::future::{Ready, ready};
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest};
+use database::Id;
+
+use crate::Error;
 pub use body::Body;
 pub(crate) use body::JsonLimit;
 pub(crate) use idempotency::Fingerprint;
 pub use merge_patch::MergePatch;
-pub use path::{PathId, check_path_text};
 pub use query::Query;
 pub use stored_query::QueryValidator;
+
+/// The path parameter `id`. A text that is not a UUID is extracted without an error, because errors in the query and
+/// the body precede 404 (docs/api/errors.md, "Order of checks").
+pub struct PathId(Option<Id>);
+
+impl PathId {
+    /// Returns the id.
+    ///
+    /// # Errors
+    /// 404 if the path has no UUID.
+    pub fn id(&self) -> Result<Id, Error> {
+        self.0.ok_or(Error::NotFound)
+    }
+}
+
+/// Checks an id in a path that is a text, such as that of a user.
+///
+/// # Errors
+/// 404 if it has control characters, which no stored id has. PostgreSQL cannot even compare with NUL.
+pub fn check_path_text(text: String) -> Result<String, Error> {
+    // Bytes that are not UTF-8 arrive as replacement characters, and name nothing.
+    let is_named = |c: char| !c.is_control() && c != char::REPLACEMENT_CHARACTER;
+    if text.chars().all(is_named) { Ok(text) } else { Err(Error::NotFound) }
+}
+
+impl FromRequest for PathId {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(request.match_info().get("id").and_then(Id::parse))))
+    }
+}

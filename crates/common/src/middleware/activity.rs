@@ -1,13 +1,16 @@
-//! The requests in flight on a connection. The connection is not timed out while there are any.
+//! The requests in flight on a connection, which is not timed out while there are any, and the drain of the service.
 
 use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::ServiceRequest;
-use actix_web::web::Bytes;
+use actix_web::http::ConnectionType;
+use actix_web::web::{Bytes, Data};
+use actix_web::{HttpRequest, HttpResponse};
 use metrics::Gauge;
 use tokio::time::Instant;
 
@@ -105,5 +108,33 @@ impl MessageBody for TrackedBody {
     fn try_into_bytes(self) -> Result<Bytes, Self> {
         let Self { body, guard } = self;
         body.try_into_bytes().map_err(|body| Self { body, guard })
+    }
+}
+
+/// Whether the service drains: it still answers, but proxies should use another replica.
+#[derive(Default)]
+pub(crate) struct DrainState(AtomicBool);
+
+impl DrainState {
+    /// Returns the state of the app that serves the request.
+    pub(crate) fn of(request: &HttpRequest) -> Option<Data<Self>> {
+        request.app_data().cloned()
+    }
+
+    /// Begins the drain.
+    pub(crate) fn begin(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns true if the drain has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Makes the response the last one on its connection if the service drains.
+    pub(crate) fn finish(&self, response: &mut HttpResponse) {
+        if self.has_begun() {
+            response.head_mut().set_connection_type(ConnectionType::Close);
+        }
     }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod access_control;
 pub(crate) mod activity;
-pub(crate) mod drain_state;
 mod error_response;
 pub(crate) mod rate_limit;
 pub(crate) mod request_lifecycle;

@@ -17,8 +17,7 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, web};
 use futures_util::FutureExt;
 use tracing_actix_web::RootSpanBuilder;
 
-use super::activity::{Activity, InFlightGuard};
-use super::drain_state::DrainState;
+use super::activity::{Activity, DrainState, InFlightGuard};
 use super::error_response::{RenderedError, error_response, render};
 use super::response_headers::{ResponseHeaders, is_preflight, preflight_response};
 use crate::Error;

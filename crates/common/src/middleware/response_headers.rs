@@ -6,7 +6,7 @@ use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::{HttpResponse, web};
 
-use super::drain_state::DrainState;
+use super::activity::DrainState;
 use crate::telemetry::context::{REQUEST_ID, RequestContext};
 
 const UNKNOWN_PARAMETERS: HeaderName = HeaderName::from_static("x-unknown-parameters");

@@ -70,7 +70,12 @@ impl ValidationErrors {
     }
 
     /// Creates a list of one invalid field with `data`, a JSON object.
-    pub fn one_with(path: impl Into<String>, code: Code, message: impl Into<String>, data: Value) -> Self {
+    pub(crate) fn one_with(
+        path: impl Into<String>,
+        code: Code,
+        message: impl Into<String>,
+        data: Value,
+    ) -> Self {
         let mut errors = Self::default();
         errors.push_with(path, code, message, data);
         errors

@@ -15,7 +15,7 @@ use url::Url;
 use super::{Service, swagger_ui};
 use crate::Error;
 use crate::auth::Verifier;
-use crate::middleware::drain_state::DrainState;
+use crate::middleware::activity::DrainState;
 use crate::openapi::Api;
 use crate::telemetry::metrics;
 

@@ -5,7 +5,6 @@ pub mod backfill;
 pub mod cli;
 mod connection;
 mod cors;
-mod database_setup;
 mod document;
 mod health;
 mod running;
@@ -30,10 +29,9 @@ use crate::personal_data::RecordKind;
 use crate::telemetry::traces::Traces;
 use cli::Checks;
 
-pub use database_setup::migrations;
 pub use document::openapi;
 pub use running::Running;
-pub use start::start;
+pub use start::{migrations, start};
 
 /// The definition of a service. The implementing type is the state that its handlers share.
 pub trait Service: Sized + Send + Sync + 'static {

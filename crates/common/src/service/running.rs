@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{Service, ServiceContext};
 use crate::extract::idempotency;
-use crate::middleware::drain_state::DrainState;
+use crate::middleware::activity::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::settings::RuntimeSettings;
 use crate::telemetry::metrics;

@@ -1,4 +1,4 @@
-//! Starts a service.
+//! Starts a service, and opens its database.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,16 +6,17 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use anyhow::{Context, ensure};
-use database::Database;
+use database::{Database, Migrations, Options, StandbyOptions};
+use secrecy::ExposeSecret;
 
-use super::database_setup::{migrations, options, standby};
 use super::running::{Acceptor, Running};
 use super::server::listen;
 use super::state::State;
 use super::{Service, ServiceContext, running, server, swagger_ui};
 use crate::auth::Verifier;
-use crate::config::Config;
+use crate::config::{Config, DatabaseConfig};
 use crate::middleware::rate_limit::RateLimiter;
+use crate::schema::COMMON;
 use crate::settings;
 use crate::telemetry::metrics;
 use crate::telemetry::traces::{Export, Traces};
@@ -115,4 +116,31 @@ async fn open_context<S: Service>(
         config.server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     let public_url = public_url.trim_end_matches('/').to_owned();
     Ok((ServiceContext { db, public_url, verifier, traces }, export))
+}
+
+/// Returns all migrations of a service, those of the common tables first.
+pub fn migrations<S: Service>() -> Vec<Migrations> {
+    let mut all = vec![COMMON, S::migrations()];
+    all.extend(S::library_migrations());
+    all
+}
+
+/// Returns the options of the service's database.
+pub(super) fn options<S: Service>(config: &DatabaseConfig) -> Options {
+    Options {
+        url: config.url.clone(),
+        schema: S::NAME,
+        pool_size: config.pool_size.max(1),
+        pooler: config.pooler,
+        migrate: config.migrate,
+        wait_timeout: Duration::from_millis(config.wait_ms),
+    }
+}
+
+/// Returns the standby for exports, if there is one.
+pub(super) fn standby(config: &DatabaseConfig) -> Option<StandbyOptions> {
+    (!config.read_url.expose_secret().is_empty()).then(|| StandbyOptions {
+        url: config.read_url.clone(),
+        max_lag: Duration::from_millis(config.read_max_lag_ms),
+    })
 }

@@ -20,7 +20,7 @@ use crate::config::{Config, Timeouts};
 use crate::extract::JsonLimit;
 use crate::extract::idempotency::KeyedLocks;
 use crate::middleware::access_control::access_control;
-use crate::middleware::drain_state::DrainState;
+use crate::middleware::activity::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
 use crate::openapi::unknown_parameters::StrictParameters;

@@ -19,7 +19,7 @@ use secrecy::ExposeSecret;
 
 use self::embedded::EmbeddedMigration;
 use crate::citus::Distribution;
-use crate::connection::{self, SqliteMode};
+use crate::sqlite::{SqliteMode, open_sqlite};
 use crate::{DatabaseUrl, Error, Options};
 
 pub use self::embedded::EmbeddedMigrations;
@@ -55,7 +55,7 @@ diesel::table! {
 pub(crate) fn run(url: &DatabaseUrl, options: &Options, all: Vec<Migrations>) -> Result<Vec<String>, Error> {
     match url {
         DatabaseUrl::Sqlite(path) => {
-            let mut c = connection::open_sqlite(path, SqliteMode::ReadWrite)?;
+            let mut c = open_sqlite(path, SqliteMode::ReadWrite)?;
             let migrations = collect::<Sqlite>(all.into_iter().map(|m| (m.sqlite, m.shared)))?;
             // As long as the timeout of PostgreSQL's lock: another process may be running long migrations.
             c.batch_execute("PRAGMA busy_timeout=120000")?;
@@ -101,7 +101,7 @@ pub(crate) fn pending(
             if !path.exists() {
                 return not_applied(&migrations, &[]);
             }
-            let mut c = connection::open_sqlite(path, SqliteMode::QueryOnly)?;
+            let mut c = open_sqlite(path, SqliteMode::QueryOnly)?;
             check_mark(&mut c, options.schema)?;
             let has_table = "EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '__diesel_schema_migrations')";
             let has_table = diesel::select(sql::<Bool>(has_table)).get_result(&mut c)?;

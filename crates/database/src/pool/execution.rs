@@ -6,10 +6,10 @@ use std::time::Instant;
 use diesel::r2d2::R2D2Connection;
 
 use super::Inner;
-use crate::call::{Assignment, Call};
-use crate::manager::{Checkout, ManagedConnection};
+use super::call::{Assignment, Call};
+use super::manager::{Checkout, ManagedConnection};
 use crate::metrics::DatabaseMetrics;
-use crate::plan_mode::PlanMode;
+use crate::postgres::PlanMode;
 use crate::{DatabaseFailure, Error};
 
 /// Ends a call when its thread returns or panics.

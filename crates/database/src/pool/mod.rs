@@ -1,6 +1,11 @@
 //! The connection pool. Each call runs on a blocking thread, at most as many at once as there are connections.
 
+mod call;
 mod execution;
+mod manager;
+mod run_to_end;
+mod transaction;
+mod watchdog;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,15 +17,14 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
 
+use self::call::Call;
 use self::execution::EndGuard;
-use crate::call::Call;
-use crate::manager::{ConnectErrorLogger, ConnectionManager, ManagedConnection};
+use self::manager::{ConnectErrorLogger, ConnectionManager, ManagedConnection};
+use self::run_to_end::RunToEnd;
+use self::watchdog::{Watchdog, flatten};
 use crate::metrics::{DatabaseMetrics, PoolUsage, record_elapsed};
-use crate::plan_mode::PlanMode;
-use crate::run_to_end::RunToEnd;
-use crate::sqlite_files::SqliteFiles;
-use crate::transaction;
-use crate::watchdog::{Watchdog, flatten};
+use crate::postgres::PlanMode;
+use crate::sqlite::SqliteFiles;
 use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Options};
 
 /// Time after which a connection is replaced. After a promotion, connections to a former standby end by this.

@@ -47,7 +47,7 @@ pub enum SortValue {
 
 impl SortValue {
     /// Returns the value of a number for [`SortType::Float`]. The number must not be negative or NaN.
-    pub fn from_float(number: f64) -> Self {
+    pub(crate) fn from_float(number: f64) -> Self {
         // The sum is 0.0 for -0.0, whose bits are negative.
         Self::Integer((number + 0.0).to_bits().cast_signed())
     }

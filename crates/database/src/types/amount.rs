@@ -81,7 +81,7 @@ impl Amount {
     /// Returns the amount as a float for JSON. The shortest decimal of the float is the amount, since amounts have at
     /// most 15 digits.
     #[expect(clippy::cast_precision_loss, reason = "at most 2^50")]
-    pub fn to_f64(self) -> f64 {
+    pub(crate) fn to_f64(self) -> f64 {
         self.0 as f64 / SCALE as f64
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use amount::{Amount, AmountError};
-pub use timestamp::Timestamp;
+pub use timestamp::{SERVER_NOW, Timestamp, shared_now};
 
 /// A JSON document as text, stored as `json` on PostgreSQL and as TEXT on SQLite.
 ///

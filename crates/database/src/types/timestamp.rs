@@ -1,11 +1,15 @@
-//! Timestamps with millisecond precision.
+//! Timestamps with millisecond precision, and the clock that all replicas of a service share. Leases and due times use
+//! it.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveTime, SecondsFormat, SubsecRound, TimeDelta, Utc};
+use diesel::dsl::sql;
+use diesel::prelude::*;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::TimestampSql;
+use crate::AnyConnection;
 
 /// An instant in UTC with millisecond precision, in the years 0001 to 9999
 /// (docs/api/conventions.md).
@@ -118,6 +122,20 @@ impl<'de> Deserialize<'de> for Timestamp {
         let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
         Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not a date or a date-time with offset"))
     }
+}
+
+/// The current time of the shared clock as an expression of PostgreSQL, so that a statement can store it
+/// without a separate query. `now()` is the start of the transaction.
+pub const SERVER_NOW: &str = "date_trunc('milliseconds', clock_timestamp())";
+
+/// Returns the current time of the shared clock: the server's on PostgreSQL, this machine's on SQLite, where one
+/// process writes.
+///
+/// # Errors
+/// Fails if the query fails.
+pub fn shared_now(c: &mut AnyConnection) -> QueryResult<Timestamp> {
+    let AnyConnection::Postgres(c) = c else { return Ok(Timestamp::now()) };
+    diesel::select(sql::<TimestampSql>(SERVER_NOW)).get_result(c)
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ pub struct Number {
 
 impl Cell {
     /// Returns the length of the text in bytes.
-    pub fn text_bytes(&self) -> usize {
+    pub(crate) fn text_bytes(&self) -> usize {
         if let Self::Text(text) = self { text.len() } else { 0 }
     }
 

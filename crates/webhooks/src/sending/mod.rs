@@ -6,5 +6,6 @@ mod ssrf;
 mod url_rules;
 
 pub use sender::{SendError, Sender};
-pub use sign::{SigningKeys, generate_secret};
+pub use sign::SigningKeys;
+pub(crate) use sign::generate_secret;
 pub use url_rules::{InvalidUrl, check_url};

@@ -75,7 +75,7 @@ impl SendError {
     }
 
     /// Returns the pause that the receiver asks for.
-    pub fn retry_after(self) -> Option<Duration> {
+    pub(crate) fn retry_after(self) -> Option<Duration> {
         if let Self::Status(_, pause) = self { pause } else { None }
     }
 }

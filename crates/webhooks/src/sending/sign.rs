@@ -37,7 +37,7 @@ impl SigningKeys {
 
     /// Returns the header `webhook-signature`: a signature by each key, in the order of the secrets. `timestamp` is in
     /// seconds since 1970.
-    pub fn sign(&self, id: &str, timestamp: i64, body: &str) -> String {
+    pub(crate) fn sign(&self, id: &str, timestamp: i64, body: &str) -> String {
         let sign = |key: &hmac::Key| {
             let tag = hmac::sign(key, format!("{id}.{timestamp}.{body}").as_bytes());
             format!("v1,{}", STANDARD.encode(tag))
@@ -57,7 +57,7 @@ fn key(secret: &SecretString) -> Option<hmac::Key> {
 ///
 /// # Errors
 /// If the operating system has no random bytes.
-pub fn generate_secret() -> anyhow::Result<SecretString> {
+pub(crate) fn generate_secret() -> anyhow::Result<SecretString> {
     let mut bytes = Zeroizing::new([0; 32]);
     aws_lc_rs::rand::fill(&mut *bytes).ok().context("the operating system has no random bytes")?;
     Ok(format!("{PREFIX}{}", STANDARD.encode(*bytes)).into())

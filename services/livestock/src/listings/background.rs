@@ -28,17 +28,6 @@ pub(crate) async fn rebuild_stale_rows(db: &Database) -> Result<(), Error> {
     }
 }
 
-/// Rebuilds the rows that replicas of an older version wrote since the last time, so that a search by text finds them.
-///
-/// # Errors
-/// If the database fails.
-pub(crate) async fn rebuild_before_text_search(db: &Database) -> Result<(), Error> {
-    if db.read(store::has_stale_rows).await? {
-        rebuild_stale_rows(db).await?;
-    }
-    Ok(())
-}
-
 /// Rebuilds, for as long as the service runs, the rows that replicas of an older version still write, and updates the
 /// facets. Otherwise the first request for facets would have to read the changes of a day.
 pub(crate) async fn run_background(db: &Database, facets: &Arc<FacetService>) {

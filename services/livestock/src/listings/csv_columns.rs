@@ -8,8 +8,8 @@ use database::{Json, Timestamp};
 use serde_json::Value;
 use tables::{RowWriter, TableCell};
 
+use super::calendar::months_since;
 use super::model::Listing;
-use super::search_fields::months_since;
 use crate::categories::Categories;
 
 /// The header row.

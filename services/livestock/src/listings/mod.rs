@@ -2,6 +2,7 @@
 
 mod attributes;
 mod background;
+mod calendar;
 mod category_forms;
 mod csv_columns;
 mod demo;
@@ -9,12 +10,12 @@ mod document_point;
 mod edit;
 mod events;
 mod facets;
+mod find_page;
 mod form;
 mod geo;
 mod handlers;
 mod location;
 mod members;
-mod metrics;
 mod model;
 mod postcodes;
 mod price;
@@ -24,21 +25,36 @@ mod search;
 mod search_fields;
 mod search_text;
 mod store;
-mod word_search;
+
+use metrics::{Counter, counter, describe_counter};
 
 pub(crate) use background::{rebuild_stale_rows, run_background};
+pub(crate) use calendar::day;
 pub(crate) use demo::create_demo_data;
 pub(crate) use edit::{Editor, FormValidators};
 pub(crate) use events::ListingEvent;
 pub(crate) use events::store::{current_position, list_of_user as list_events_of_user};
 pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters};
+pub(crate) use find_page::{find_page, prepare_words};
 pub(crate) use geo::Cell;
 pub(crate) use handlers::routes;
-pub(crate) use metrics::{changed as status_changed, register_metrics};
 pub(crate) use model::{Listing, Status};
 pub(crate) use postcodes::LocationCompleter;
-pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, find_page, sort_by};
-pub(crate) use search_fields::day;
+pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, sort_by};
 pub(crate) use search_text::search_text;
 pub(crate) use store::{find, remove_by_moderation};
-pub(crate) use word_search::prepare_words;
+
+const CHANGES: &str = "drover_listings_changed_total";
+
+/// Returns the counter of listings that changed to a status.
+pub(crate) fn status_changed(to: Status) -> Counter {
+    counter!(CHANGES, "to" => to.as_str())
+}
+
+/// Describes the counter and registers each of its label values with 0.
+pub(crate) fn register_metrics() {
+    describe_counter!(CHANGES, "Listings published or closed, by their new status");
+    for to in [Status::Active, Status::Sold, Status::Found, Status::Cancelled] {
+        status_changed(to).increment(0);
+    }
+}

@@ -12,7 +12,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::breeds::Breeds;
 use crate::listings::attributes::{AdditionalInfo, validate_sexes};
-use crate::listings::search_fields::{day, months_since};
+use crate::listings::calendar::{day, months_since};
 
 /// The properties of the animals or supplies of one category.
 pub(crate) trait Properties: Serialize {

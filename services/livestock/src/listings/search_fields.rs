@@ -4,6 +4,7 @@ use database::{Amount, Timestamp};
 use serde_json::{Map, Value};
 
 use super::attributes::split_entries;
+use super::calendar::day;
 
 /// The searchable parts of a listing's properties. Texts are trimmed and in lower case.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,25 +65,6 @@ impl SearchFields {
     }
 }
 
-/// The numbers of [`day`] that each month takes: one more than the days of the longest month.
-pub(crate) const DAYS_PER_MONTH: i64 = 32;
-
-/// Returns the number of a day: `(year * 12 + month) * 32 + day`, months from 0.
-///
-/// The difference of two days, divided by [`DAYS_PER_MONTH`] and rounded down, is the number of completed months
-/// between them.
-pub(crate) fn day(at: Timestamp) -> i64 {
-    let text = at.to_string();
-    let part =
-        |range| text.get(range).and_then(|digits: &str| digits.parse::<i64>().ok()).unwrap_or_default();
-    (part(0..4) * 12 + part(5..7) - 1) * DAYS_PER_MONTH + part(8..10)
-}
-
-/// Returns the number of completed months since a day of birth.
-pub(crate) fn months_since(born: i64, now: Timestamp) -> i64 {
-    (day(now) - born) / DAYS_PER_MONTH
-}
-
 /// Joins texts into the value of one column: one line each, with line breaks around them.
 ///
 /// No text has a line break, so a column contains [`line`] of a text exactly if the text is one of its lines.
@@ -128,25 +110,6 @@ mod tests {
             assert_eq!(of(born), SearchFields { born: day, ..SearchFields::default() });
         }
         assert_eq!(day_of("2024-02-29T23:30:00Z"), day_of("2024-02-29"), "the time of day is ignored");
-    }
-
-    #[test]
-    fn months_end_on_the_day_of_birth() {
-        let between =
-            |born, now| months_since(day(Timestamp::parse(born).unwrap()), Timestamp::parse(now).unwrap());
-        for (born, now, months) in [
-            ("2024-01-15", "2026-01-14", 23),
-            ("2024-01-15", "2026-01-15", 24),
-            ("2024-01-31", "2024-02-29", 0),
-            ("2024-01-31", "2024-03-01", 1),
-            ("2025-12-31", "2026-01-01", 0),
-            ("2026-03-01", "2026-03-01T10:00:00Z", 0),
-            ("2026-03-01", "2026-02-28T10:00:00Z", 0),
-            ("2024-02-29", "2025-02-28", 11),
-            ("2024-02-29", "2025-03-01", 12),
-        ] {
-            assert_eq!(between(born, now), months, "{born} {now}");
-        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ use utoipa::openapi::schema::Object;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::listings::{self, Status};
-use crate::reports::metrics;
 use crate::reports::model::{Report, ReportForm, ReportReason, ReportStatus, ResolveForm, order};
+use crate::reports::reports_with;
 use crate::reports::store::{self, ReportSearch};
 use crate::{Livestock, examples};
 
@@ -47,7 +47,7 @@ async fn report_listing(
     });
     let (response, stored) = run.await?;
     if stored.is_some() {
-        metrics::reports(reason).increment(1);
+        reports_with(reason).increment(1);
         // The report is stored even if this query fails.
         let count = service.db.read(move |c| store::count(c, id)).await.ok();
         tracing::info!(listing = %id, reason = reason.as_str(), reports = count, "a listing was reported");

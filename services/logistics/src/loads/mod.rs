@@ -3,9 +3,7 @@
 mod batch;
 mod demo;
 mod edit;
-mod export;
 mod form;
-mod fulltext;
 mod handlers;
 mod history;
 mod members;
@@ -20,8 +18,7 @@ mod stored_load;
 
 pub(crate) use batch::{Batches, run_large_imports};
 pub(crate) use demo::create_demo_data;
-pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use handlers::routes;
 pub(crate) use model::Load;
 pub(crate) use proof::WeightTolerance;
-pub(crate) use store::{backfill_at_start, run_backfill};
+pub(crate) use store::{backfill_at_start, run_backfill, run_fulltext_indexer};

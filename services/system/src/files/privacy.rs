@@ -5,13 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Error, FairLimiter};
-use database::Database;
+use database::Id;
 use images::{Edit, MetadataFormat, find_metadata};
 
-use super::blob_store::{BlobName, BlobStore, Staged};
+use super::blob_store::{BlobStore, Staged, StoredBlobs};
 use super::model::{File, Upload};
-use super::sharing::{StrippedFile, StrippedFiles};
-use super::store::blobs::find_usable_names;
 
 /// How long a request waits until an image can be searched.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -55,53 +53,12 @@ impl MetadataStripper {
         Ok(())
     }
 
-    /// Stores contents without metadata for these files. On an error, removes those that were stored. `grace` is the
-    /// grace period of the sweep.
-    ///
-    /// # Errors
-    /// 500 if a blob is missing; 503 if the database, the blob store or the disk is unavailable, or too many
-    /// images are being searched.
-    pub(super) async fn strip_stored(
-        &self,
-        db: &Database,
-        tenant: &str,
-        files: Vec<(File, BlobName)>,
-        grace: Duration,
-    ) -> Result<StrippedFiles, Error> {
-        let mut stripped = StrippedFiles::new(grace);
-        for (file, name) in files {
-            if let Err(error) = self.add(db, tenant, file, &name, &mut stripped).await {
-                stripped.blobs.discard(&self.blob_store).await;
-                return Err(error);
-            }
-        }
-        Ok(stripped)
-    }
-
-    async fn add(
-        &self,
-        db: &Database,
-        tenant: &str,
-        file: File,
-        name: &BlobName,
-        stripped: &mut StrippedFiles,
-    ) -> Result<(), Error> {
-        let size = file.size.cast_unsigned();
-        let content = Arc::new(self.blob_store.open_blob(name, size).await?);
-        if let Some(content) = self.strip(tenant, content, size, &file).await? {
-            let (hash, size) = (content.hash.clone(), content.size.cast_signed());
-            let hashes = [hash.clone()];
-            let mut names = db.read(move |c| find_usable_names(c, &hashes)).await?;
-            stripped.blobs.add(&self.blob_store, content, names.remove(&hash)).await?;
-            stripped.files.push(StrippedFile { id: file.id, from: file.hash, hash, size });
-        }
-        stripped.examined.push(file.id);
-        Ok(())
-    }
-
     /// Returns a copy of the content of a file without metadata. `None` if there is none, or if the content is no
     /// image.
-    async fn strip(
+    ///
+    /// # Errors
+    /// 503 if the disk is unavailable or too many images are being searched.
+    pub(super) async fn strip(
         &self,
         tenant: &str,
         content: Arc<DiskFile>,
@@ -132,5 +89,46 @@ impl MetadataStripper {
         });
         let found = found.await.map_err(|error| Error::Internal(error.into()))?;
         found.map_err(|error| Error::Unavailable(error.into(), "The disk for uploads"))
+    }
+}
+
+/// Files that were searched for metadata, and the blobs of their new contents, which are stored already.
+pub(super) struct StrippedFiles {
+    /// The files that were searched.
+    pub(super) examined: Vec<Id>,
+    /// Those of them that need another content.
+    pub(super) files: Vec<StrippedFile>,
+    /// The blobs of these contents.
+    pub(super) blobs: StoredBlobs,
+}
+
+/// The new content of a file.
+pub(super) struct StrippedFile {
+    /// The file.
+    pub(super) id: Id,
+    /// The hash of the content before.
+    pub(super) from: String,
+    /// The hash of the new content.
+    pub(super) hash: String,
+    /// The size of the new content in bytes.
+    pub(super) size: i64,
+}
+
+impl StrippedFiles {
+    /// Creates an empty list. `grace` is the grace period of the sweep.
+    pub(super) fn new(grace: Duration) -> Self {
+        Self { examined: Vec::new(), files: Vec::new(), blobs: StoredBlobs::new(grace) }
+    }
+
+    /// Returns true if a file must be searched before every caller may download it.
+    pub(super) fn lacks(&self, file: &File) -> bool {
+        file.is_known_image() && !self.examined.contains(&file.id)
+    }
+
+    /// Returns the new content of a file that is public, if it has one.
+    pub(super) fn find(&self, file: &File) -> Option<&StrippedFile> {
+        let stripped =
+            self.files.iter().find(|stripped| stripped.id == file.id && stripped.from == file.hash);
+        stripped.filter(|_| file.is_public())
     }
 }

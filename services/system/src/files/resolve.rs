@@ -1,14 +1,13 @@
 //! Resolving files, and sharing them, in one database call (`docs/api/files.md`, "Resolve and share"): the request, the
-//! call, what precedes it if images become public that were not searched for personal metadata yet, and the response.
+//! call, and the response.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{ExternalId, QueryText, Reference, StoredId};
-use common::{Error, JsonResponse, TenantLimits};
+use common::{Error, JsonResponse};
 use database::{AnyConnection, Database, Id};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,21 +16,14 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, Schema, SchemaType, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::blob_store::{BlobName, BlobStore};
+use super::blob_store::BlobName;
 use super::limits::{LargeResponses, LimitedResponse, ResponsePermit};
 use super::model::{File, distinct_ids};
-use super::privacy::MetadataStripper;
+use super::privacy::StrippedFiles;
 use super::responses::FileView;
-use super::sharing::{ShareFailure, Sharing, StrippedFiles};
+use super::sharing::{ShareFailure, Sharing};
 use super::store;
-use super::sweep::{remove_retired, remove_unused};
 use crate::examples;
-
-/// How long each run waits for other calls of its tenant. The client may be gone.
-const RUN_TIMEOUT: Duration = Duration::from_secs(10);
-
-const RUNS_BUSY: &str = "Too many of your resolve calls are running: try again, one at a time.";
-const CHANGED: &str = "The files were changed by another call: try again.";
 
 /// The files to resolve, and the change of their sharing.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -261,63 +253,4 @@ fn resolved(
         response = response.header("X-Missing-Ids", missing.join(","));
     }
     Ok(LimitedResponse { response, permit })
-}
-
-/// What publishing needs.
-pub(super) struct Publisher<'a> {
-    pub(super) db: &'a Database,
-    pub(super) blob_store: &'a BlobStore,
-    pub(super) stripper: &'a MetadataStripper,
-    pub(super) large_responses: &'a LargeResponses,
-    /// The limits of concurrent runs of each tenant.
-    pub(super) resolve_limits: &'a TenantLimits,
-    /// The grace period of the sweep.
-    pub(super) grace: Duration,
-}
-
-impl Publisher<'_> {
-    /// Runs a job. If it would make images public that were not searched, stores contents without metadata for those
-    /// that need them, and runs it again. Of several calls of a tenant one may run at a time: a retry then finds the
-    /// files public, and has nothing to store.
-    ///
-    /// # Errors
-    /// As [`ResolveJob::run`]; 503 if the contents cannot be stored. Blobs that no file gets are removed.
-    pub(super) async fn publish(&self, job: Arc<ResolveJob>) -> Result<LimitedResponse, Error> {
-        let none = Arc::new(StrippedFiles::new(self.grace));
-        let unstripped = match self.run(job.clone(), none).await? {
-            Resolution::Done(response) => return Ok(response),
-            Resolution::Unstripped(files) => files,
-        };
-        let stripped = self.stripper.strip_stored(self.db, &job.tenant(), unstripped, self.grace).await?;
-        let stripped = Arc::new(stripped);
-        let result = match self.run(job, stripped.clone()).await {
-            Ok(Resolution::Done(response)) => Ok(response),
-            Ok(Resolution::Unstripped(_)) => Err(Error::Busy(CHANGED)),
-            Err(error) => Err(error),
-        };
-        // After a commit whose outcome is unknown, the sweep removes what is left.
-        if !matches!(result, Err(Error::CommitUnknown(_))) && !stripped.files.is_empty() {
-            self.clean_up(&stripped, result.is_ok()).await;
-        }
-        result
-    }
-
-    async fn run(&self, job: Arc<ResolveJob>, stripped: Arc<StrippedFiles>) -> Result<Resolution, Error> {
-        let permit = self.resolve_limits.acquire(&job.tenant(), RUN_TIMEOUT).await;
-        let permit = permit.ok_or(Error::TenantBusy(RUNS_BUSY))?;
-        job.run(self.db, self.large_responses, permit, Some(stripped)).await
-    }
-
-    /// Removes the new blobs that no file got, and the old ones that no file has any more.
-    async fn clean_up(&self, stripped: &StrippedFiles, is_done: bool) {
-        let clean_up = async {
-            remove_unused(self.db, self.blob_store, stripped.blobs.new.clone()).await?;
-            if is_done { remove_retired(self.db, self.blob_store).await } else { Ok(()) }
-        };
-        if let Err(error) = clean_up.await {
-            // The sweep removes them later.
-            let error = format!("{:#}", anyhow::Error::from(error));
-            tracing::warn!(error, "contents that no file has could not be removed");
-        }
-    }
 }

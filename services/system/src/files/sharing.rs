@@ -1,13 +1,11 @@
-//! Changes of the organisations that files are shared with, and the new contents of images that this makes public.
-
-use std::time::Duration;
+//! Changes of the organisations that files are shared with.
 
 use common::validation::{Code, ValidationErrors};
 use common::{Caller, Error};
 use database::{DatabaseFailure, Id};
 use serde_json::json;
 
-use super::blob_store::{BlobName, StoredBlobs};
+use super::blob_store::BlobName;
 use super::model::{File, MAX_ORGANISATIONS, Organisations};
 
 /// A change of the organisations that files are shared with. No organisation is in both lists.
@@ -116,46 +114,5 @@ impl DatabaseFailure for ShareFailure {
             Self::Unstripped(_) => None,
             Self::Error(error) => error.database(),
         }
-    }
-}
-
-/// Files that were searched for metadata, and the blobs of their new contents, which are stored already.
-pub(super) struct StrippedFiles {
-    /// The files that were searched.
-    pub(super) examined: Vec<Id>,
-    /// Those of them that need another content.
-    pub(super) files: Vec<StrippedFile>,
-    /// The blobs of these contents.
-    pub(super) blobs: StoredBlobs,
-}
-
-/// The new content of a file.
-pub(super) struct StrippedFile {
-    /// The file.
-    pub(super) id: Id,
-    /// The hash of the content before.
-    pub(super) from: String,
-    /// The hash of the new content.
-    pub(super) hash: String,
-    /// The size of the new content in bytes.
-    pub(super) size: i64,
-}
-
-impl StrippedFiles {
-    /// Creates an empty list. `grace` is the grace period of the sweep.
-    pub(super) fn new(grace: Duration) -> Self {
-        Self { examined: Vec::new(), files: Vec::new(), blobs: StoredBlobs::new(grace) }
-    }
-
-    /// Returns true if a file must be searched before every caller may download it.
-    pub(super) fn lacks(&self, file: &File) -> bool {
-        file.is_known_image() && !self.examined.contains(&file.id)
-    }
-
-    /// Returns the new content of a file that is public, if it has one.
-    pub(super) fn find(&self, file: &File) -> Option<&StrippedFile> {
-        let stripped =
-            self.files.iter().find(|stripped| stripped.id == file.id && stripped.from == file.hash);
-        stripped.filter(|_| file.is_public())
     }
 }

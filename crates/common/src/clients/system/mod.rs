@@ -6,7 +6,6 @@
 //! nothing. A failed share is retried, after restarts and by any replica, until it succeeds, the system service
 //! refuses it, or the token of the caller expires.
 
-mod body;
 mod breaker;
 mod client;
 mod found;

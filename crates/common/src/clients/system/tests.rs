@@ -11,7 +11,7 @@ use crate::Error;
 use crate::telemetry::traces::Traces;
 
 async fn open(test: &TestDatabase) -> Database {
-    crate::migrations::tests::open(test).await
+    crate::schema::tests::open(test).await
 }
 
 /// Returns a token that is longer than a page of SQLite, like a token with many claims.

@@ -12,7 +12,7 @@ fn scope(key: &str) -> Scope {
 testkit::on_both! {
     async fn prunes_only_expired_keys(backend) {
         let test = TestDatabase::empty(backend).await;
-        let db = crate::migrations::tests::open(&test).await;
+        let db = crate::schema::tests::open(&test).await;
         let insert = |key: &'static str, age_hours: i64| db.write(move |c| {
             let row = (k::caller.eq("a"), k::operation.eq("POST /x"), k::key.eq(key), k::fingerprint.eq("f"),
                 k::answer.eq(Json::of(&JsonResponse::raw("1".into()))?),
@@ -35,7 +35,7 @@ testkit::on_both! {
 
     async fn a_replay_has_no_output(backend) {
         let test = TestDatabase::empty(backend).await;
-        let db = crate::migrations::tests::open(&test).await;
+        let db = crate::schema::tests::open(&test).await;
         let locks = Data::new(KeyedLocks::default());
         let with_key = |key: &str| Idempotency(Key::Valid(scope(key), locks.clone()));
         let fingerprint = || Fingerprint("f".into());

@@ -136,7 +136,7 @@ mod tests {
     testkit::on_both! {
         async fn rows_that_came_back_during_an_erasure_are_deleted(backend) {
             let test = TestDatabase::empty(backend).await;
-            let db = crate::migrations::tests::open(&test).await;
+            let db = crate::schema::tests::open(&test).await;
             let table = if backend == Backend::Postgres { "common.seen" } else { "seen" };
             test.execute(&format!(
                 "CREATE TABLE {table} (id INTEGER PRIMARY KEY, thing INTEGER NOT NULL, person TEXT NOT NULL, name TEXT,
@@ -161,7 +161,7 @@ mod tests {
 
         async fn a_batch_of_rows_that_came_back_is_limited(backend) {
             let test = TestDatabase::empty(backend).await;
-            let db = crate::migrations::tests::open(&test).await;
+            let db = crate::schema::tests::open(&test).await;
             let table = if backend == Backend::Postgres { "common.seen" } else { "seen" };
             let rows = (0..1_100).map(|n| format!("({n}, 'ann'), ({n}, 'erased-1')")).collect::<Vec<_>>().join(", ");
             test.execute(&format!(

@@ -2,28 +2,29 @@
 
 mod checks;
 mod parser;
-mod progress;
 mod serve;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use actix_web::web::Data;
 use anyhow::Context;
 use clap::{ArgMatches, Command};
-use database::Database;
+use database::{BackupProgress, Database};
 use secrecy::ExposeSecret;
 
-use super::database_setup::{migrations, options, standby};
 use super::document::openapi;
+use super::start::{migrations, options, standby};
 use super::{Service, start};
 use crate::auth::Verifier;
 use crate::config::{Config, DatabaseConfig};
 pub use checks::Checks;
-use progress::ProgressPrinter;
 
 /// Exit code of `migrate --pending` if there are pending migrations.
 const PENDING_EXIT_CODE: u8 = 3;
+/// How often the progress of a backup is printed.
+const PRINT_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Runs the command that the program's arguments name. Returns its exit code.
 pub fn main<S: Service>() -> ExitCode {
@@ -170,4 +171,30 @@ async fn check_database<S: Service>(config: DatabaseConfig) -> anyhow::Result<St
     };
     let found = tokio::task::spawn_blocking(check).await?;
     found.map_err(|error: anyhow::Error| crate::http::explain_unresolved(error, "of database.url"))
+}
+
+/// Prints the progress of a backup on standard error, at most once per interval.
+struct ProgressPrinter {
+    last_printed: Instant,
+}
+
+impl ProgressPrinter {
+    /// Creates a printer whose first line appears after an interval.
+    fn new() -> Self {
+        Self { last_printed: Instant::now() }
+    }
+
+    /// Prints the progress on standard error, if the last line is old enough.
+    fn print(&mut self, progress: BackupProgress) {
+        if self.last_printed.elapsed() < PRINT_INTERVAL {
+            return;
+        }
+        self.last_printed = Instant::now();
+        match progress {
+            BackupProgress::Copying { copied, total } => {
+                eprintln!("{} % copied", i64::from(copied) * 100 / i64::from(total.max(1)));
+            }
+            BackupProgress::Checking => eprintln!("copied; checking the copy"),
+        }
+    }
 }

@@ -10,7 +10,7 @@ use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
 use outbox::{Status, unclaimed};
 
-use super::model::WebhookDelivery;
+use super::WebhookDelivery;
 use crate::event::{TEST_EVENT, message, stored_elsewhere};
 use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::dsl as u;

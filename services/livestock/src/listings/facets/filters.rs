@@ -7,8 +7,9 @@ use database::{Amount, Timestamp};
 
 use super::columns::{Columns, FacetRow, Texts};
 use super::model::FacetColumns;
+use crate::listings::calendar::{born_after, born_until};
 use crate::listings::geo::{MAX_ROUNDING_KM, Point, squared_chord, squared_chord_of};
-use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter, born_after, born_until};
+use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter};
 use crate::listings::search_text::has_all_words;
 
 /// Bits of the filters that reject a listing: one for each filter that facets count the values of.
@@ -361,7 +362,7 @@ pub(crate) struct Measures {
     min_age: i32,
     /// As `min_age`.
     max_age: i32,
-    /// Day of birth, see `search_fields::day`; [`Measures::ABSENT`] without one.
+    /// Day of birth, see `calendar::day`; [`Measures::ABSENT`] without one.
     born: i32,
 }
 
@@ -428,7 +429,7 @@ impl Within {
 struct AgeLimit {
     /// Months.
     age: Amount,
-    /// Day of birth, see `search_fields::day`.
+    /// Day of birth, see `calendar::day`.
     born: i64,
 }
 

@@ -10,9 +10,8 @@ use common::{
 use super::read::export;
 use super::{PUBLIC_CACHING, check_public_listings};
 use crate::listings::facets::Facets;
+use crate::listings::find_page::{find_page, prepare_words};
 use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings, store};
-use crate::listings::search::find_page;
-use crate::listings::word_search::prepare_words;
 use crate::{Livestock, examples};
 
 /// Get a public listing

@@ -11,7 +11,7 @@ use database::{Database, Id};
 
 use crate::listings::form::CloseForm;
 use crate::listings::model::Status;
-use crate::listings::{metrics, store};
+use crate::listings::{status_changed, store};
 use crate::{Livestock, examples};
 
 /// The message of an attempt whose draft got other files after these were looked up.
@@ -71,7 +71,7 @@ pub(super) async fn publish_listing(
     if let Some((changed, share)) = output {
         if changed {
             service.webhooks.wake();
-            metrics::changed(Status::Active).increment(1);
+            status_changed(Status::Active).increment(1);
         }
         service.shares.share(share).await;
     }
@@ -129,7 +129,7 @@ pub(super) async fn close_listing(
     let (response, changed) = run.await?;
     if changed == Some(true) {
         service.webhooks.wake();
-        metrics::changed(status).increment(1);
+        status_changed(status).increment(1);
     }
     Ok(response)
 }

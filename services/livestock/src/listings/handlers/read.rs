@@ -11,10 +11,10 @@ use database::{AnyConnection, Id, Json};
 use crate::listings::csv_columns::table_layout;
 use crate::listings::events::{self, ListingEvent};
 use crate::listings::facets::Facets;
+use crate::listings::find_page::{find_page, prepare_words};
 use crate::listings::model::Listing;
-use crate::listings::search::{ListingSearch, ListingSearchParams, find_page, store as search_store};
+use crate::listings::search::{ListingSearch, ListingSearchParams, store as search_store};
 use crate::listings::store;
-use crate::listings::word_search::prepare_words;
 use crate::{Livestock, examples};
 
 /// Get listing

@@ -7,7 +7,7 @@ use common::Error;
 use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use super::finder::Finding;
+use super::Finding;
 use crate::listings::edit::{self, StoredListing};
 use crate::listings::events::{Actor, NewEvent};
 use crate::listings::members::changes;

@@ -12,13 +12,13 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::attributes::{AdditionalInfo, Sex};
+use super::calendar::{born_after, born_until};
 use super::geo::{BoundingArea, MAX_ROUNDING_KM, Point};
 use super::model::{Kind, Status};
-use super::search_fields::{DAYS_PER_MONTH, day};
 
 pub(crate) use parameters::{ListingSearchParams, sort_by};
+pub(crate) use plan::Plan;
 pub(crate) use sorts::ListingSortKey;
-pub(crate) use store::find_page;
 
 /// The value of `f:status`.
 #[derive(
@@ -130,9 +130,6 @@ pub(crate) enum CommodityType {
     Type(String),
 }
 
-/// One month as ages are stored: in ten-thousandths.
-const SCALED_MONTH: i64 = 10_000;
-
 impl ListingSearch {
     /// Returns true for a search of visitors: it finds active listings only, and measures distances to their
     /// [rounded](Point::rounded) coordinates.
@@ -186,18 +183,4 @@ impl ListingSearch {
     pub(crate) fn born_after(&self, age: Amount) -> i64 {
         born_after(age, self.now)
     }
-}
-
-/// Returns the latest [`day`] of birth of dogs of at least this age in months. Age 0 includes dogs born tomorrow:
-/// another time zone may have that day already.
-pub(crate) fn born_until(age: Amount, now: Timestamp) -> i64 {
-    match (age.scaled() + SCALED_MONTH - 1) / SCALED_MONTH {
-        0 => i64::MAX,
-        months => day(now) - DAYS_PER_MONTH * months,
-    }
-}
-
-/// Returns the latest [`day`] of birth of dogs that are older than this age in months: younger dogs are born after it.
-pub(crate) fn born_after(age: Amount, now: Timestamp) -> i64 {
-    day(now) - DAYS_PER_MONTH * (age.scaled() / SCALED_MONTH + 1)
 }

@@ -12,7 +12,7 @@ use crate::schema::{listings, saved_search_cursor, saved_searches};
 /// Up to which event the listings were matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Queryable, Selectable, AsChangeset)]
 #[diesel(table_name = saved_search_cursor)]
-pub(crate) struct EventCursor {
+pub(crate) struct SavedSearchCursor {
     /// The position of the last event; on SQLite its number.
     pub(crate) position: i64,
     /// The number of the last event.
@@ -37,10 +37,10 @@ pub(crate) struct EventRow {
 #[derive(Debug)]
 pub(crate) enum NextEvents {
     /// These events, and the cursor after them. Empty if there are none.
-    Events(Vec<EventRow>, EventCursor),
+    Events(Vec<EventRow>, SavedSearchCursor),
     /// The database was moved to a server whose transactions have smaller ids: all positions are those of another
     /// server.
-    Moved(EventCursor),
+    Moved(SavedSearchCursor),
 }
 
 /// An active listing.

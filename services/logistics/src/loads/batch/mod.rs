@@ -2,21 +2,18 @@
 //!
 //! 1. [`receive`] writes the uploaded files to temporary files.
 //! 2. [`validate`] reads all rows in one pass, collects errors, and writes valid loads to another temporary file.
-//! 3. [`prepare`] stores the loads of a large import on SQLite, hidden, in several transactions.
-//! 4. [`PreparedImport::commit`](large_import::PreparedImport::commit) stores the loads of other imports in one
+//! 3. [`prepare_import`] stores the loads of a large import on SQLite, hidden, in several transactions.
+//! 4. [`PreparedImport::commit`](prepared_import::PreparedImport::commit) stores the loads of other imports in one
 //!    transaction, or makes the hidden ones visible.
 
-mod blocked;
 mod existing;
-mod file_errors;
 mod header;
-mod invalid_batch;
-mod large_import;
 mod model;
 mod options;
+mod prepared_import;
 mod row;
 mod similar;
-mod staged_import;
+mod spooled_import;
 mod store;
 mod template;
 mod upload;
@@ -34,10 +31,10 @@ use tables::TableLimits;
 use tokio::sync::Notify;
 
 pub(super) use existing::find_existing;
-pub(super) use large_import::prepare;
-pub(crate) use large_import::run_large_imports;
 pub(super) use model::BatchResult;
-pub(super) use staged_import::StagedImport;
+pub(super) use prepared_import::prepare_import;
+pub(crate) use prepared_import::run_large_imports;
+pub(super) use spooled_import::SpooledImport;
 pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
 pub(super) use validator::{ValidatedBatch, validate};
 

@@ -1,6 +1,7 @@
-//! The multipart form of a batch.
+//! The multipart form of a batch, and errors of its files and of the temporary folder that holds them.
 
 use std::fs::File;
+use std::io;
 
 use actix_web::HttpRequest;
 use common::Error;
@@ -10,14 +11,13 @@ use common::wire::{ExternalId, Name};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tables::TextEncoding;
+use tables::{TableError, TextEncoding};
 use tokio::io::AsyncWriteExt;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::Batches;
-use super::file_errors::disk_error;
 use super::options::{CellOptions, DateOrder, DecimalSeparator, IfExists};
 
 const TEXT_FIELDS: [&str; 8] = [
@@ -200,5 +200,29 @@ impl LoadBatchForm {
             id: placeholder("organisationId").map(ExternalId).or_else(|| self.organisation_id.take()),
             name: placeholder("organisationName").map(Name).or_else(|| self.organisation_name.take()),
         }
+    }
+}
+
+/// Returns 503 for an error of the temporary folder, which may be full or missing.
+pub(crate) fn disk_error(error: io::Error) -> Error {
+    Error::Unavailable(error.into(), "The temporary folder")
+}
+
+/// Converts what is wrong with a file to the response. `file` is the name of the file if there are several.
+pub(crate) fn table_error(error: TableError, file: Option<&str>) -> Error {
+    match error {
+        TableError::Unreadable(message, line) => {
+            let file = file.map(|name| format!(" {name:?}")).unwrap_or_default();
+            let line = line.map(|line| format!(", line {line},")).unwrap_or_default();
+            Error::MalformedBody(format!("the file{file}{line} {message}"))
+        }
+        TableError::Refused { fault, message, mut data } => {
+            data.extend(file.map(|name| ("file".to_owned(), json!(name))));
+            let mut errors = ValidationErrors::default();
+            errors.push_with("file", fault.into(), message, data.into());
+            Error::Validation(errors)
+        }
+        TableError::TooLarge(limit) => Error::PayloadTooLarge(limit),
+        TableError::Disk(error) => disk_error(error),
     }
 }

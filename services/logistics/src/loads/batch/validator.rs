@@ -1,4 +1,4 @@
-//! Validates all rows of a batch in one pass: collects errors, stages valid loads, and warns of rows that a sheet
+//! Validates all rows of a batch in one pass: collects errors, spools valid loads, and warns of rows that a sheet
 //! hides.
 
 use std::collections::HashMap;
@@ -12,14 +12,13 @@ use serde_json::{Map, json};
 use tables::{Budget, TableError, TableReader, TableRow, TextEncoding, cell_name};
 
 use super::Batches;
-use super::file_errors::table_error;
+use super::existing::{Existing, refuse_existing};
 use super::header::{HeaderRow, NamedCells};
-use super::invalid_batch::InvalidBatch;
-use super::model::{Import, MAX_ERRORS};
+use super::model::{Import, MAX_ERRORS, rows_error};
 use super::options::{CellOptions, IfExists};
 use super::row::{Namings, RowContext, RowIdentity, reword_errors};
-use super::staged_import::StagedImport;
-use super::upload::{LoadBatchForm, UploadedFile, parse_form};
+use super::spooled_import::SpooledImport;
+use super::upload::{LoadBatchForm, UploadedFile, parse_form, table_error};
 use crate::commodities::Catalogue;
 use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
@@ -39,7 +38,7 @@ struct BatchValidator<'a> {
     /// The index of the first row for another organisation than the caller's.
     first_foreign_row: Option<usize>,
     budget: Budget,
-    import: StagedImport,
+    import: SpooledImport,
     options: CellOptions,
     encoding: TextEncoding,
     if_exists: IfExists,
@@ -50,7 +49,7 @@ struct BatchValidator<'a> {
 
 /// The result of a validation.
 pub(crate) enum ValidatedBatch {
-    Valid(Box<StagedImport>),
+    Valid(Box<SpooledImport>),
     Invalid(InvalidBatch),
 }
 
@@ -111,7 +110,7 @@ pub(crate) fn validate(
         failed_rows: 0,
         first_foreign_row: None,
         budget: Budget::new(batches.limits),
-        import: StagedImport::new(import, caller.clone(), dry_run)?,
+        import: SpooledImport::new(import, caller.clone(), dry_run)?,
         options,
         encoding,
         if_exists,
@@ -327,5 +326,35 @@ impl HiddenRows {
         data.extend(sheet.map(|sheet| ("sheet".to_owned(), json!(sheet))));
         data.extend(file.map(|file| ("file".to_owned(), json!(file))));
         Some(Warning { path: "file".into(), code: "hidden_rows".into(), message, data })
+    }
+}
+
+/// A batch that is not stored because of errors in its rows.
+pub(crate) struct InvalidBatch {
+    errors: ValidationErrors,
+    failed_rows: usize,
+    /// The valid rows that are errors too if their loads exist.
+    refusable: Arc<[RowIdentity]>,
+}
+
+impl InvalidBatch {
+    /// Returns a batch with these errors.
+    pub(crate) fn new(errors: ValidationErrors, failed_rows: usize, refusable: Vec<RowIdentity>) -> Self {
+        Self { errors, failed_rows, refusable: refusable.into() }
+    }
+
+    /// Returns the valid rows that are errors too if their loads exist.
+    pub(crate) fn refusable(&self) -> Arc<[RowIdentity]> {
+        self.refusable.clone()
+    }
+
+    /// Adds an error for each of these rows whose load exists.
+    pub(crate) fn refuse(&mut self, existing: &[Option<Existing>]) {
+        self.failed_rows += refuse_existing(&self.refusable, existing, MAX_ERRORS, &mut self.errors);
+    }
+
+    /// Returns the response.
+    pub(crate) fn into_error(self) -> Error {
+        rows_error(self.errors, self.failed_rows)
     }
 }

@@ -14,8 +14,8 @@ use utoipa::IntoParams;
 
 use crate::Logistics;
 use crate::loads::batch::{
-    BatchResult, LoadBatchForm, StagedImport, UploadedFile, ValidatedBatch, find_existing, prepare, receive,
-    validate,
+    BatchResult, LoadBatchForm, SpooledImport, UploadedFile, ValidatedBatch, find_existing, prepare_import,
+    receive, validate,
 };
 use crate::loads::members::stored_columns;
 
@@ -51,7 +51,7 @@ pub(super) async fn create(
     idempotency
         .run(&app.db, fingerprint, async || {
             let import = validate_in_turn(&app, &caller, form).await?;
-            let import = prepare(&app.batches, &app.db, import).await?;
+            let import = prepare_import(&app.batches, &app.db, import).await?;
             Ok(move |c: &mut AnyConnection| import.commit(c))
         })
         .await
@@ -61,7 +61,7 @@ async fn validate_in_turn(
     app: &Data<Logistics>,
     caller: &Caller,
     form: Form<UploadedFile>,
-) -> Result<StagedImport, Error> {
+) -> Result<SpooledImport, Error> {
     let (service, reader) = (app.clone(), caller.clone());
     let work = move || validate(&service.batches, &service.commodities, &reader, form);
     let mut invalid = match app.batches.run_blocking(caller.tenant(), work).await? {

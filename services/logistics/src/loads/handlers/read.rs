@@ -7,18 +7,19 @@ use actix_web::{Either, HttpRequest, get};
 use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, QueryText};
 use common::{
-    Caller, Error, ErrorResponses, Format, JsonResponse, ListParams, PageParams, PathId, Query, Revised,
-    StreamingResponse, Workbook,
+    Caller, Error, ErrorResponses, Format, JsonResponse, ListParams, PageParams, PageRequest, PathId, Query,
+    Revised, StreamingResponse, Workbook, stream_by_ids, stream_pages,
 };
-use database::Id;
+use database::{Database, Id};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::loads::history::{self, LoadEvent};
+use crate::loads::members::layout;
 use crate::loads::model::Load;
-use crate::loads::search::{LoadSearch, LoadSearchParams, TimeRange, find_page};
-use crate::loads::{export, store};
+use crate::loads::search::{LoadSearch, LoadSearchParams, TimeRange, find_page, store as search_store};
+use crate::loads::store;
 use crate::notifications::{self, Notification};
 use crate::{Logistics, examples};
 
@@ -53,7 +54,7 @@ pub(super) async fn search_loads(
     let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
     let search = query.check(|parameters, errors| parameters.parse(accepted, errors))?;
     if search.format != Format::Json {
-        return export::stream(&app.db, caller, search, "loads").await.map(Either::Right);
+        return export(&app.db, caller, search, "loads").await.map(Either::Right);
     }
     let page = search.page.clone();
     let rows = find_page(&app.db, caller, search).await?;
@@ -164,7 +165,7 @@ pub(super) async fn export_completed(
     let parse =
         |p: &ExportParameters, errors: &mut ValidationErrors| (p.parse(accepted, errors), p.file_name());
     let (search, file_name) = query.check(parse)?;
-    export::stream(&app.db, caller, search, &file_name).await
+    export(&app.db, caller, search, &file_name).await
 }
 
 /// List the history of a load
@@ -211,4 +212,40 @@ pub(super) async fn list_notifications(
         notifications::list(c, &caller, id, since.map(|since| since.at))
     });
     JsonResponse::json(&listed.await?)
+}
+
+/// Streams the loads of a search from its page on, up to its limit. A file is an attachment with this name and the
+/// extension of its format.
+///
+/// Reads page by page if an index has the order of the search and no page skips many rows. Otherwise reads the ids in
+/// large blocks, and then the documents by id.
+///
+/// # Errors
+/// Errors of the first read. A later error aborts the response.
+async fn export(
+    db: &Database,
+    caller: Caller,
+    search: LoadSearch,
+    file_name: &str,
+) -> Result<StreamingResponse, Error> {
+    let probe_caller = caller.clone();
+    let (search, total, by_pages) = db
+        .read_from_standby(move |c| {
+            let search = search_store::in_used_roles(c, &probe_caller, search.clone())?;
+            let by_pages = search_store::has_cheap_pages(c, &probe_caller, &search)?;
+            let total = search_store::count(c, &probe_caller, &search)?;
+            Ok::<_, Error>((search, total, by_pages))
+        })
+        .await?;
+    let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
+    let response = if by_pages {
+        let search = LoadSearch { count: false, ..search };
+        let read = move |c: &mut _, page: &PageRequest| search_store::read_page(c, &caller, &search, page);
+        StreamingResponse::new(format, layout(), file_name, stream_pages(db, page, read)).await?
+    } else {
+        let block = move |c: &mut _, page: &PageRequest| search_store::id_batch(c, &caller, &search, page);
+        let list = move |c: &mut _, ids: &[Id]| store::list_by_ids(c, &reader, ids);
+        StreamingResponse::new(format, layout(), file_name, stream_by_ids(db, page, block, list)).await?
+    };
+    Ok(response.total(total))
 }

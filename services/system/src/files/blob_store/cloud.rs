@@ -1,4 +1,4 @@
-//! A store in a bucket: S3 and compatible servers, Google Cloud Storage, Azure Blob Storage.
+//! A store in an object store: S3 and compatible servers, Google Cloud Storage, Azure Blob Storage.
 //!
 //! Every call has its own timeout here. The client library only has one timeout for a request and its whole response.
 //! So a dead store is detected within seconds, and a download may still take as long as its reader needs.
@@ -36,7 +36,7 @@ use crate::config::setting;
 const EXPECTED: &str = "service.store_url (DROVER_SERVICE__STORE_URL) must be file:// and a folder, as in \
                         file:///var/lib/drover/files, or s3://BUCKET, gs://BUCKET or az://CONTAINER, optionally \
                         followed by a folder";
-/// How long the service waits for the bucket when it starts.
+/// How long the service waits for the object store when it starts.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 /// Bytes of a part of a multipart upload: the minimum of S3. Parts are sent one after the other.
 const PART_BYTES: u64 = 5 << 20;
@@ -49,27 +49,27 @@ const CHUNK_TIMEOUT: Duration = Duration::from_secs(15);
 /// Shorter than the 1 s that callers of the readiness probe wait.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// A store in a folder of a bucket.
+/// A folder of an object store.
 #[derive(Clone, Debug)]
 pub(crate) struct CloudStore {
     store: Arc<dyn ObjectStore>,
     folder: Path,
 }
 
-/// Why a bucket cannot be used.
+/// Why an object store cannot be used.
 #[derive(Debug)]
 enum ProbeError {
     /// The store does not respond, or responds with a temporary error.
     Unavailable(String),
-    /// The bucket does not exist, or the credentials are refused. An operator must change the settings.
+    /// It does not exist, or the credentials are refused. An operator must change the settings.
     Refused(String),
 }
 
 impl CloudStore {
-    /// Opens a bucket. The service also starts if the bucket does not respond yet.
+    /// Opens an object store. The service also starts if it does not respond yet.
     ///
     /// # Errors
-    /// One sentence that says which setting to change, if the settings are invalid or the bucket refuses them.
+    /// One sentence that says which setting to change, if the settings are invalid or the object store refuses them.
     pub(super) async fn open(settings: &Settings) -> anyhow::Result<Self> {
         let store = Self::build(settings)?;
         match store.probe(OPEN_TIMEOUT).await {
@@ -94,7 +94,7 @@ impl CloudStore {
         Ok(store)
     }
 
-    /// Creates the client of a bucket. Does not connect.
+    /// Creates the client of an object store. Does not connect.
     ///
     /// # Errors
     /// One sentence that says which setting to change.
@@ -140,7 +140,7 @@ impl CloudStore {
         let mut upload = sending(0, self.store.put_multipart(&path)).await?;
         let result = send_parts(&mut *upload, staged).await;
         if result.is_err() {
-            // If this fails too, a rule of the bucket aborts the upload.
+            // If this fails too, a rule of the object store aborts the upload.
             let _ = sending(0, upload.abort()).await;
         }
         result
@@ -186,12 +186,12 @@ impl CloudStore {
         Ok(object.into_stream())
     }
 
-    /// Returns true if the bucket can be used.
+    /// Returns true if the object store can be used.
     pub(super) async fn is_reachable(&self) -> bool {
         self.probe(PROBE_TIMEOUT).await.is_ok()
     }
 
-    /// Requests an object that does not exist. The response shows whether the bucket exists and accepts the
+    /// Requests an object that does not exist. The response shows whether the store exists and accepts the
     /// credentials.
     async fn probe(&self, probe_timeout: Duration) -> Result<(), ProbeError> {
         let path = self.folder.clone().join(".probe");
@@ -292,7 +292,7 @@ fn failed(error: StoreError) -> Error {
     unavailable(if is_explained { explained } else { anyhow!(message) })
 }
 
-/// Returns true if the object does not exist. Returns false if the whole bucket does not exist.
+/// Returns true if the object does not exist. Returns false if the whole store does not exist.
 fn is_missing_object(error: &StoreError) -> bool {
     let StoreError::NotFound { source, .. } = error else { return false };
     let source = format!("{source:?}");

@@ -1,4 +1,4 @@
-//! The blob store: the contents of files, in a folder or a bucket.
+//! The blob store: the contents of files, in a folder or an object store.
 //!
 //! A blob is the content of a file, or a smaller copy of an image, under a name in this store. Equal contents of
 //! several files are one blob. Which blobs are in use is known by [their rows](super::store::blobs), not here.
@@ -53,7 +53,7 @@ const LIST_BATCH: usize = 1000;
 pub(crate) enum BlobStore {
     /// A folder of this machine.
     Local(LocalStore),
-    /// A bucket.
+    /// An object store.
     Cloud(CloudStore),
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct BlobEntry {
 }
 
 impl BlobStore {
-    /// Opens the store of `service.store_url`. Tolerates a bucket that does not respond yet.
+    /// Opens the store of `service.store_url`. Tolerates an object store that does not respond yet.
     ///
     /// # Errors
     /// One sentence that says which setting to change.
@@ -118,8 +118,8 @@ impl BlobStore {
         }
     }
 
-    /// Opens a blob of `size` bytes for reading at any position. A blob of a bucket is copied into a file without a
-    /// name first.
+    /// Opens a blob of `size` bytes for reading at any position. A blob of an object store is copied into a file
+    /// without a name first.
     ///
     /// # Errors
     /// 500 if the blob is missing, 503 if the store or the disk is unavailable.
@@ -175,7 +175,7 @@ impl BlobStore {
     pub(crate) async fn remove_stale_uploads(&self) -> Result<usize, Error> {
         match self {
             Self::Local(local) => local.remove_stale_uploads().await,
-            // Staged files of uploads to a bucket have no names. A rule of the bucket aborts multipart uploads.
+            // Staged files of uploads to an object store have no names. A rule of the store aborts multipart uploads.
             Self::Cloud(_) => Ok(0),
         }
     }

@@ -15,7 +15,8 @@ use diesel::sql_types::{BigInt, Nullable};
 use super::blob_store::{BlobName, StoredBlobs};
 use super::links::LinkTarget;
 use super::model::{File, Owner, Upload, name_key};
-use super::sharing::{ShareFailure, Sharing, StrippedFiles, TooManyOrganisations};
+use super::privacy::StrippedFiles;
+use super::sharing::{ShareFailure, Sharing, TooManyOrganisations};
 use crate::schema::{blobs as blob_rows, files};
 
 pub(crate) use personal_data::record_kinds;

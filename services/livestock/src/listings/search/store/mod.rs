@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, Position, RowSortKey, SortOrder, words};
-use database::{AnyConnection, Database, Id, Json, MultiBackend};
+use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
@@ -15,9 +15,8 @@ use diesel::sql_types::{Bool, Double, Integer, Text};
 
 use super::plan::{Branch, BreedColumn, KeyKind, Plan, Rings, Start};
 use super::{ListingSearch, ListingSortKey};
+use crate::listings::calendar::day;
 use crate::listings::geo::{Cell, squared_chord_of};
-use crate::listings::model::append_distance;
-use crate::listings::search_fields::day;
 use crate::listings::store::visible;
 use crate::schema::listings::dsl as l;
 pub(crate) use filters::with_words;
@@ -28,33 +27,12 @@ use sort_key::{SortExpression, SquaredChord};
 /// cells, except near the poles.
 const SCANNED_PER_ROW: i64 = 24;
 
-/// Reads a page of a search. Each listing has its distance, if the search has a point and is not public.
-///
-/// # Errors
-/// If the database fails.
-pub(crate) async fn find_page(
-    db: &Database,
-    caller: Caller,
-    search: ListingSearch,
-) -> Result<ResultPage, Error> {
-    let (near, plan) = (search.near.filter(|_| !search.is_public()), Plan::of(&search));
-    let read = move |c: &mut _| read_page(c, &caller, &search);
-    let page = match plan {
-        Plan::Reusable => db.read_with_reusable_plan(read).await,
-        Plan::Prepared | Plan::PerCall => db.read(read).await,
-    };
-    let mut page = page?;
-    if let Some(near) = near {
-        let from = near.point.unit_vector();
-        for document in &mut page.documents {
-            append_distance(document, from)?;
-        }
-    }
-    Ok(page)
-}
-
 /// Reads one page of a search: usually one query, and one more for each counted branch if the count was requested.
-fn read_page(c: &mut AnyConnection, caller: &Caller, search: &ListingSearch) -> Result<ResultPage, Error> {
+pub(crate) fn read_page(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &ListingSearch,
+) -> Result<ResultPage, Error> {
     let fulltext = fulltext_of(c, search)?;
     let reading = Reading { caller, search, fulltext: fulltext.as_deref() };
     let has_few_matches = fulltext.is_some() || search.candidates.is_some();

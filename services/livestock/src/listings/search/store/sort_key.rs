@@ -13,7 +13,7 @@ use crate::listings::search::ListingSearch;
 pub(crate) enum SortExpression {
     /// The value of the column with this name.
     Column(&'static str),
-    /// The months that a dog has completed on this [day](crate::listings::search_fields::day), in ten-thousandths.
+    /// The months that a dog has completed on this [day](crate::listings::calendar::day), in ten-thousandths.
     DogAge(i64),
     /// The distance, as a squared chord.
     Distance(SquaredChord),

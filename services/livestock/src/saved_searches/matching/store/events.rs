@@ -8,7 +8,7 @@ use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
 use crate::listings::{MAX_LIST_VALUES, Status, current_position, search_text};
-use crate::saved_searches::matching::model::{EventCursor, EventRow, ListingToMatch, NextEvents};
+use crate::saved_searches::matching::model::{EventRow, ListingToMatch, NextEvents, SavedSearchCursor};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
@@ -18,8 +18,8 @@ use crate::schema::wishlists::dsl as w;
 /// The most events that are read at once.
 const MAX_EVENTS: i64 = 100;
 
-fn cursor(c: &mut AnyConnection) -> Result<EventCursor, Error> {
-    Ok(r::saved_search_cursor.find(1).select(EventCursor::as_select()).first(c)?)
+fn cursor(c: &mut AnyConnection) -> Result<SavedSearchCursor, Error> {
+    Ok(r::saved_search_cursor.find(1).select(SavedSearchCursor::as_select()).first(c)?)
 }
 
 /// Returns the next events, in the order of their positions and numbers.
@@ -37,7 +37,7 @@ pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) ->
         AnyConnection::Postgres(_) => {
             let end = current_position(c)?;
             if end < cursor.position {
-                return Ok(NextEvents::Moved(EventCursor {
+                return Ok(NextEvents::Moved(SavedSearchCursor {
                     position: end,
                     event: 0,
                     first_event: cursor.last_event,
@@ -54,7 +54,7 @@ pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) ->
                 .load(c)?
         }
     };
-    let next = events.last().map_or(cursor, |last| EventCursor {
+    let next = events.last().map_or(cursor, |last| SavedSearchCursor {
         position: last.position,
         event: last.n,
         last_event: events.iter().map(|event| event.n).max().unwrap_or_default().max(cursor.last_event),
@@ -67,7 +67,7 @@ pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) ->
 /// of the old server mean nothing on the new one.
 pub(in crate::saved_searches::matching) fn restart(
     c: &mut AnyConnection,
-    cursor: EventCursor,
+    cursor: SavedSearchCursor,
 ) -> Result<(), Error> {
     diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
     diesel::update(s::saved_searches).set(s::matches_from.eq(0)).execute(c)?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use uuid::Uuid;
 use webhooks::{Emitted, MAX_DELIVERIES, Subject};
 
-use crate::saved_searches::matching::model::{EventCursor, Lease, ListingMatches, Recorded};
+use crate::saved_searches::matching::model::{Lease, ListingMatches, Recorded, SavedSearchCursor};
 use crate::schema::matched_listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
 use crate::schema::saved_search_matches::dsl as m;
@@ -49,7 +49,7 @@ pub(in crate::saved_searches::matching) fn record(
     c: &mut AnyConnection,
     replica: Id,
     listings: &[ListingMatches],
-    cursor: Option<EventCursor>,
+    cursor: Option<SavedSearchCursor>,
 ) -> Result<Recorded, Error> {
     if !has_lease(c, replica)? {
         return Ok(Recorded::LeaseLost);

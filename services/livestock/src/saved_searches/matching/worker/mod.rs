@@ -12,7 +12,7 @@ use database::{Database, Id};
 use tokio::time::sleep;
 
 use super::loaded_searches::LoadedSearches;
-use super::model::{EventCursor, EventRow, Lease, ListingMatches, NextEvents, Recorded};
+use super::model::{EventRow, Lease, ListingMatches, NextEvents, Recorded, SavedSearchCursor};
 use super::{metrics, store};
 use crate::listings::Status;
 use crate::saved_searches::parameters::ParameterRules;
@@ -129,7 +129,7 @@ impl Matcher {
     async fn match_listings(
         &mut self,
         events: &[EventRow],
-        cursor: EventCursor,
+        cursor: SavedSearchCursor,
         matched: &impl Fn(),
     ) -> Result<Round, Error> {
         let Some(held) = &mut self.held else { return Ok(Round::HeldByAnother) };
@@ -187,7 +187,7 @@ impl Matcher {
     async fn record(
         &mut self,
         found: Vec<ListingMatches>,
-        cursor: EventCursor,
+        cursor: SavedSearchCursor,
         matched: &impl Fn(),
     ) -> Result<Round, Error> {
         let mut parts: VecDeque<_> = split(found).into_iter().map(Arc::new).collect();

@@ -1,3 +1,0 @@
-//! Clients of other services.
-
-pub mod system;

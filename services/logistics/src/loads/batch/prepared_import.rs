@@ -1,0 +1,151 @@
+//! Prepares an import for its transaction. The loads of a large one on SQLite are stored before it
+//! (`loads::store::staged`): hidden, in several transactions between which other writes run. The transaction then makes
+//! them visible.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::{Error, FailureStreak, JsonResponse};
+use database::{AnyConnection, Database, Id};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+use webhooks::Webhooks;
+
+use super::Batches;
+use super::spooled_import::SpooledImport;
+use super::store::IMPORT_RUNNING;
+use crate::loads::store::{
+    LoadRow, announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
+};
+
+/// The number of loads that one transaction stores, which takes about 50 ms. Imports of at most so many are stored in
+/// one transaction.
+const ROWS_PER_TRANSACTION: usize = 1_000;
+/// The longest pause between two checks for loads to announce or to delete.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The hidden loads of an import. [`run_large_imports`] deletes them if this is dropped before the import is finished.
+pub(super) struct LargeImport {
+    id: Id,
+    /// Which rows were stored.
+    is_new: Vec<bool>,
+    running: Arc<Mutex<HashSet<Id>>>,
+    ended: Arc<Notify>,
+}
+
+impl LargeImport {
+    fn new(batches: &Batches, is_new: Vec<bool>) -> Self {
+        let id = Id::new();
+        batches.running.lock().insert(id);
+        Self { id, is_new, running: batches.running.clone(), ended: batches.ended.clone() }
+    }
+
+    /// Makes the loads visible.
+    ///
+    /// # Errors
+    /// 503 if other rows are new than before, because another request stored some of the loads meanwhile, or if loads
+    /// are gone.
+    pub(super) fn finish(&self, c: &mut AnyConnection, is_new: &[bool]) -> Result<(), Error> {
+        if is_new != self.is_new {
+            return Err(Error::Busy(IMPORT_RUNNING));
+        }
+        finish_import(c, self.id, self.is_new.iter().filter(|is_new| **is_new).count())
+    }
+}
+
+/// An import to be stored in the transaction of the request.
+pub(crate) struct PreparedImport {
+    import: Arc<Mutex<SpooledImport>>,
+    /// The loads that are stored already, of a large import on SQLite.
+    large: Option<LargeImport>,
+}
+
+impl PreparedImport {
+    /// Stores all loads, or makes them visible. Does neither for a dry run. Can be called again if the transaction is
+    /// retried.
+    ///
+    /// # Errors
+    /// Those of [`SpooledImport::commit`] and [`LargeImport::finish`].
+    pub(crate) fn commit(&self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
+        self.import.lock().commit(c, |import, c, is_new| match &self.large {
+            Some(large) => large.finish(c, is_new),
+            None => import.insert(c, is_new),
+        })
+    }
+}
+
+impl Drop for LargeImport {
+    fn drop(&mut self) {
+        self.running.lock().remove(&self.id);
+        self.ended.notify_one();
+    }
+}
+
+/// Prepares an import for its transaction: stores the loads of a large import on SQLite, hidden.
+///
+/// # Errors
+/// Those of [`SpooledImport::commit`].
+pub(crate) async fn prepare_import(
+    batches: &Batches,
+    db: &Database,
+    import: SpooledImport,
+) -> Result<PreparedImport, Error> {
+    let is_large = db.is_sqlite() && import.rows_to_store() > ROWS_PER_TRANSACTION;
+    let import = Arc::new(Mutex::new(import));
+    // Only for warnings: other writes do not wait for it.
+    let read = import.clone();
+    db.read(move |c| read.lock().find_similar(c)).await?;
+    if !is_large {
+        return Ok(PreparedImport { import, large: None });
+    }
+    let checked = import.clone();
+    let is_new = db.write(move |c| checked.lock().check(c)).await?;
+    let mut rows = import.lock().rows(is_new.clone())?;
+    let large = LargeImport::new(batches, is_new);
+    let id = large.id;
+    db.write(move |c| begin_import(c, id)).await?;
+    loop {
+        let next =
+            move || (rows.by_ref().take(ROWS_PER_TRANSACTION).collect::<Result<Vec<LoadRow>, Error>>(), rows);
+        let (part, rest) = tokio::task::spawn_blocking(next).await.map_err(|e| Error::Internal(e.into()))?;
+        let part = part?;
+        rows = rest;
+        if part.is_empty() {
+            break;
+        }
+        db.write(move |c| stage(c, id, &part)).await?;
+    }
+    Ok(PreparedImport { import, large: Some(large) })
+}
+
+/// Announces the loads of large imports, and deletes those of imports that failed, as long as the service runs. Returns
+/// at once on PostgreSQL.
+pub(crate) async fn run_large_imports(db: &Database, batches: &Batches, webhooks: &Webhooks) {
+    let mut failures = FailureStreak::default();
+    while db.is_sqlite() {
+        if let Some(error) = failures.first(&finish_ended(db, batches, webhooks).await) {
+            tracing::warn!(
+                error = format!("{error:?}"),
+                "loads of imports could not be announced or deleted"
+            );
+        }
+        _ = timeout(POLL_INTERVAL, batches.ended.notified()).await;
+    }
+}
+
+async fn finish_ended(db: &Database, batches: &Batches, webhooks: &Webhooks) -> Result<(), Error> {
+    while db.read(has_unannounced).await? {
+        if db.write(announce).await? > 0 {
+            webhooks.wake();
+        }
+    }
+    for import in db.read(running_imports).await? {
+        // Checked after the import was read: it is among the running ones before it is in the database.
+        if !batches.running.lock().contains(&import) {
+            while db.write(move |c| discard(c, import)).await? {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,156 @@
+//! The rules of editing a load (docs/api/loads.md, "Edit").
+
+use common::validation::{Code, ValidationErrors};
+use common::wire::{DateOrDateTime, FileReference, WeightMeasure};
+use common::{Caller, Error, MergePatch, Precondition};
+use database::Amount;
+use serde_json::json;
+
+use crate::commodities::Catalogue;
+use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::members::{self, Editor};
+use crate::loads::model::{Commodity, Load};
+use crate::loads::party::Party;
+use crate::loads::stored_load::StoredLoad;
+
+/// Validates the rules that the schema cannot state.
+pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, errors: &mut ValidationErrors) {
+    let read_only = members::names(|member| member.editor == Editor::Nobody);
+    patch.check_names(&read_only, &members::names(|member| member.is_required), errors);
+    if patch.members.commodity_id.is_some_and(|id| catalogue.find(id).is_none()) {
+        errors.push("commodityId", Code::UnknownReference, UNKNOWN_COMMODITY);
+    }
+    reword_tonnes("weight", errors);
+    reword_tonnes("weightNet", errors);
+    // The old carrier loses access, so that only `null` removes it.
+    if patch.is_blank("carrierId") {
+        let message = "must not be empty: null removes the carrier";
+        errors.push_with("carrierId", Code::Length, message, json!({ "minimum": 1 }));
+    }
+    let keeps_name = patch.names("carrierName") && !patch.removes("carrierName");
+    if patch.names("carrierName") && !patch.names("carrierId") || keeps_name && patch.removes("carrierId") {
+        errors.push("carrierId", Code::Required, "is required with carrierName");
+    }
+}
+
+/// Checks that the caller may make this patch.
+///
+/// # Errors
+/// 403 otherwise.
+pub(crate) fn check_rights(
+    patch: &MergePatch<LoadPatch>,
+    stored: &StoredLoad,
+    caller: &Caller,
+) -> Result<(), Error> {
+    if !stored.is_managed_by(caller) {
+        if !stored.is_carried_by(caller) {
+            return Err(Error::Forbidden("Only the organisations of a load can edit it."));
+        }
+        if members::names(|member| member.editor == Editor::Manager).iter().any(|name| patch.names(name)) {
+            return Err(Error::Forbidden(
+                "The carrier can change only vehicleRegistration, ticketNumber, weightNet and files.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the load is upcoming, and then the condition of the request.
+///
+/// # Errors
+/// 409 or 412 otherwise.
+pub(crate) fn check_state(stored: &StoredLoad, condition: &Precondition) -> Result<(), Error> {
+    stored.load.check_upcoming()?;
+    condition.check(stored.revision)
+}
+
+/// Returns the organisation that the patch makes the carrier, unless it is the carrier already.
+pub(crate) fn new_carrier<'a>(patch: &'a MergePatch<LoadPatch>, load: &Load) -> Option<&'a str> {
+    let carrier = patch.members.carrier_id.as_deref();
+    carrier.filter(|carrier| load.carrier_id() != Some(carrier))
+}
+
+/// Applies a validated patch. `files` are the complete references of the files that it names.
+///
+/// # Errors
+/// 400 if the load would have neither an organiser with an id nor a carrier. 500 if the patch was not validated.
+pub(crate) fn apply(
+    patch: &MergePatch<LoadPatch>,
+    load: &mut Load,
+    catalogue: &Catalogue,
+    caller: &Caller,
+    files: &[FileReference],
+) -> Result<(), Error> {
+    // Without `..`: a new member has to be applied.
+    let LoadPatch {
+        reference,
+        delivery_date,
+        commodity_id,
+        weight,
+        weight_net,
+        ticket_number,
+        vehicle_registration,
+        pickup_postcode,
+        dropoff_postcode,
+        tags,
+        files: _,
+        carrier_id: _,
+        carrier_name: _,
+    } = &patch.members;
+    if let Some(reference) = reference {
+        load.reference.clone_from(&reference.0);
+    }
+    if let Some(date) = delivery_date.as_ref().and_then(DateOrDateTime::start) {
+        load.delivery_date = date;
+    }
+    if let Some(entry) = commodity_id.and_then(|id| catalogue.find(id))
+        && entry.id != load.commodity.id
+    {
+        load.commodity = Commodity { id: entry.id, name: entry.name.clone() };
+    }
+    if let Some(tags) = tags {
+        load.tags = tags.iter().map(|tag| tag.0.clone()).collect();
+    }
+    if patch.names("files") && files.iter().map(|file| &file.id).ne(load.files.iter().map(|file| &file.id)) {
+        let known = |file: &FileReference| load.files.iter().find(|known| known.id == file.id).cloned();
+        load.files = files.iter().map(|file| known(file).unwrap_or_else(|| file.clone())).collect();
+    }
+    let measure = |tonnes: &Option<f64>| {
+        let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
+        Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
+    };
+    load.weight = patch.merge("weight", measure(weight)?, load.weight.take());
+    load.weight_net = patch.merge("weightNet", measure(weight_net)?, load.weight_net.take());
+    let text = |name: &str, value: Option<&String>, current: &mut Option<String>| {
+        *current = patch.merge(name, value.cloned(), current.take());
+    };
+    text("ticketNumber", ticket_number.as_ref().map(|ticket| &ticket.0), &mut load.ticket_number);
+    let registration = vehicle_registration.as_ref().map(|registration| &registration.0);
+    text("vehicleRegistration", registration, &mut load.vehicle_registration);
+    text("pickupPostcode", pickup_postcode.as_ref().map(|postcode| &postcode.0), &mut load.pickup_postcode);
+    text(
+        "dropoffPostcode",
+        dropoff_postcode.as_ref().map(|postcode| &postcode.0),
+        &mut load.dropoff_postcode,
+    );
+    apply_carrier(patch, load, caller)
+}
+
+fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, caller: &Caller) -> Result<(), Error> {
+    if !patch.names("carrierId") {
+        return Ok(());
+    }
+    let LoadPatch { carrier_id, carrier_name, .. } = &patch.members;
+    let current = load.carrier.as_ref().and_then(|carrier| carrier.id.as_deref());
+    let is_same = carrier_id.as_ref().is_some_and(|id| current == Some(&*id.0));
+    if is_same && carrier_name.is_none() {
+        return Ok(());
+    }
+    let has_organiser = load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());
+    if carrier_id.is_none() && !has_organiser {
+        let message = "cannot be removed from a load whose organiser has no id";
+        return Err(ValidationErrors::one("carrierId", Code::Required, message).into());
+    }
+    load.carrier = Party::new(carrier_id.clone(), carrier_name.clone(), caller);
+    Ok(())
+}
