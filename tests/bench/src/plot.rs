@@ -77,15 +77,11 @@ mod tests {
 
     #[test]
     fn draws_a_line_for_each_series() {
-        let series = Series::from([
-            ("page".to_owned(), vec![(1e4, 100.0), (1e5, 120.0), (1e6, 1_000.0)]),
-            ("CSV".to_owned(), vec![(1e5, 20_000.0)]),
-        ]);
+        let series = Series::from([("page".to_owned(), vec![(1e4, 100.0), (1e6, 1_000.0)])]);
         let svg = svg("CPU time", "rows", &series).unwrap();
-        for part in ["CPU time", "rows", "CSV", "page", "100k", "1.00 ms"] {
+        for part in ["CPU time", "rows", "page", "100k", "1.00 ms"] {
             assert!(svg.contains(part), "{part}\n{svg}");
         }
-        assert_eq!([2.0, 1e4, 1e6].map(count), ["2", "10k", "1M"]);
         assert_eq!([0.0, 99.94, 2_500.0].map(format_us), ["", "99.9 µs", "2.50 ms"]);
     }
 }

