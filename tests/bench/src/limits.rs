@@ -85,9 +85,14 @@ pub fn reads<'a>(
     let mut statements: Vec<_> = queries.iter().map(|query| query.sql.clone()).collect();
     if let Some(postgres) = &env.postgres {
         let sql = first.iter().map(|query| query.sql.clone() + ";\n\\echo\n").collect::<String>();
-        let found = postgres.execute_for(service.name, &sql)?;
-        let found = found.split("\n\n").map(|rows| format!("[{}]", rows.trim().replace('\n', ",")));
-        let found = found.map(|rows| Ok(serde_json::from_str(&rows)?)).collect::<Result<Vec<_>>>()?;
+        let (mut found, mut page) = (Vec::new(), Vec::new());
+        for line in postgres.execute_for(service.name, &sql)?.lines() {
+            if line.is_empty() {
+                found.push(Value::Array(std::mem::take(&mut page)));
+            } else {
+                page.push(serde_json::from_str(line).context("a document is not JSON")?);
+            }
+        }
         compare(service, token, first, &found)?;
         statements.truncate(MAX_SCRIPTS);
         return Ok(("pgbench", pgbench(env, postgres, service.name, &statements, clients)?));
@@ -108,7 +113,7 @@ pub fn creates<'a>(
     clients: usize,
 ) -> Result<(&'static str, Run<'a>)> {
     if let Some(postgres) = &env.postgres {
-        let statements = postgres.execute_for(service.name, INSERTS)?;
+        let statements = postgres.execute_for(service.name, &INSERTS.replace('\n', " "))?;
         let statements: Vec<_> = statements.lines().map(str::to_owned).collect();
         return Ok(("pgbench", pgbench(env, postgres, service.name, &statements, clients)?));
     }
@@ -121,6 +126,7 @@ fn compare(service: &ServiceProcess, token: &str, queries: &[Query], found: &[Va
     let ids = |page: &Value| -> Vec<_> {
         page.as_array().into_iter().flatten().map(|document| document["id"].to_string()).collect()
     };
+    ensure!(found.len() == queries.len(), "{} of {} searches responded", found.len(), queries.len());
     let mut rows = 0;
     for (query, found) in queries.iter().zip(found) {
         let (actual, found) = (ids(&service.get(&query.path, token)?.json), ids(found));
