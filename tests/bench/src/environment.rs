@@ -2,26 +2,55 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{self, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+use clap::value_parser;
 use tempfile::TempDir;
-use testkit::processes::checkout::SERVICES;
-use testkit::processes::databases::Databases;
-use testkit::processes::interrupt::Interrupt;
-use testkit::processes::programs::{self, Profile};
-use testkit::processes::service::{ServiceConfig, ServiceProcess};
 
 use crate::datasets;
-use crate::options::Options;
-use crate::report::{Metric, Report};
+use crate::harness::process_stats;
+use crate::harness::{Databases, Interrupt, Profile, ServiceConfig, ServiceProcess, checkout, programs};
+use crate::measurement::{Measurement, Run, Summary};
+use crate::plot::count;
+use crate::report::{Bound, CPU, Report, Row, Target};
+use crate::wrk::Requests;
+
+/// Connections of a row that does not state another number.
+pub const CLIENTS: usize = 4;
+/// Rows of each data set at scale 1, and in the short form.
+const ROWS: usize = 100_000;
+const SHORT_ROWS: usize = 5_000;
+
+/// Options of a run.
+#[derive(Debug, clap::Args)]
+pub struct Options {
+    /// One round of one second with 5,000 rows: checks the scenarios, not the speed
+    #[arg(long)]
+    pub short: bool,
+    /// Rounds: the report has the medians
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = value_parser!(u8).range(1..))]
+    rounds: u8,
+    /// Duration of each run in seconds
+    #[arg(long, value_name = "S", default_value_t = 2, value_parser = value_parser!(u64).range(1..=600))]
+    seconds: u64,
+    /// PostgreSQL server, for example postgres://user:password@host/name. Databases are created there and dropped
+    /// [default: SQLite files]
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+    /// Size of the data: N times 100,000 listings and as many loads
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=10))]
+    scale: u8,
+    /// Folder of the programs of the services and of `limits` [default: release builds, made first]
+    #[arg(long, value_name = "DIR")]
+    programs: Option<PathBuf>,
+}
 
 /// The environment of all scenarios.
 pub struct BenchEnvironment<'a> {
     /// Interrupts of this program.
     pub stop: &'a Interrupt,
-    /// Rounds of each benchmark.
+    /// Rounds of each row of the report.
     pub rounds: usize,
     /// Duration of each run in seconds.
     pub seconds: u64,
@@ -31,17 +60,12 @@ pub struct BenchEnvironment<'a> {
     pub programs: PathBuf,
     /// Results so far.
     pub report: RefCell<Report>,
-    livestock: OnceCell<ServiceProcess>,
-    logistics: OnceCell<ServiceProcess>,
-    system: OnceCell<ServiceProcess>,
+    services: [OnceCell<ServiceProcess>; 3],
     /// The PostgreSQL server, or none for SQLite. Its databases are dropped after the services above have stopped.
     pub postgres: Option<Databases>,
-    /// Process id of the PostgreSQL server, if it runs on this machine.
-    pub postgres_pid: Option<u32>,
-    /// Copies of the services' databases for floors.
-    pub floor_databases: RefCell<BTreeMap<&'static str, PathBuf>>,
+    postgres_pid: Option<u32>,
     /// Highest proportional set size of each service, in MiB.
-    peak_pss: RefCell<BTreeMap<&'static str, f64>>,
+    pub peak_pss: RefCell<BTreeMap<&'static str, f64>>,
     path_count: Cell<usize>,
     folder: TempDir,
 }
@@ -49,26 +73,26 @@ pub struct BenchEnvironment<'a> {
 impl<'a> BenchEnvironment<'a> {
     /// Creates an environment without services. Builds the programs if the options name no folder of programs.
     pub fn new(options: &Options, stop: &'a Interrupt) -> Result<Self> {
-        let programs = match &options.programs {
-            Some(folder) => path::absolute(folder)?,
-            None => programs::build(&[SERVICES.as_slice(), &["limits"]].concat(), Profile::Release, stop)?,
+        let programs = if let Some(folder) = &options.programs {
+            path::absolute(folder)?
+        } else {
+            let names = [checkout::SERVICES.as_slice(), &["limits"]].concat();
+            programs::build(&names, Profile::Release, stop)?
         };
         let folder = tempfile::Builder::new().prefix("drover-bench-").tempdir();
         let postgres = options.database.as_deref().map(Databases::new).transpose()?;
+        let short = options.short;
         Ok(Self {
             stop,
-            rounds: options.rounds(),
-            seconds: options.seconds(),
-            rows: options.rows(),
+            rounds: if short { 1 } else { options.rounds.into() },
+            seconds: if short { 1 } else { options.seconds },
+            rows: if short { SHORT_ROWS } else { ROWS * usize::from(options.scale) },
             programs,
+            report: RefCell::default(),
+            services: Default::default(),
             postgres_pid: postgres.as_ref().and_then(Databases::server_pid),
             postgres,
-            floor_databases: RefCell::default(),
             peak_pss: RefCell::default(),
-            report: RefCell::default(),
-            livestock: OnceCell::new(),
-            logistics: OnceCell::new(),
-            system: OnceCell::new(),
             path_count: Cell::new(0),
             folder: folder.context("cannot create a temporary folder: set TMPDIR")?,
         })
@@ -78,25 +102,6 @@ impl<'a> BenchEnvironment<'a> {
     pub fn temp_path(&self, name: &str) -> PathBuf {
         self.path_count.set(self.path_count.get() + 1);
         self.folder.path().join(format!("{:03}-{name}", self.path_count.get()))
-    }
-
-    /// Writes lines to a new temporary file.
-    pub fn write_lines(&self, name: &str, lines: &[String]) -> Result<PathBuf> {
-        ensure!(!lines.is_empty(), "no {name} to write");
-        let path = self.temp_path(name);
-        fs::write(&path, lines.join("\n") + "\n")
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(path)
-    }
-
-    /// Returns the value for the database of this run.
-    pub fn by_database<T>(&self, sqlite: T, postgres: T) -> T {
-        if self.postgres.is_some() { postgres } else { sqlite }
-    }
-
-    /// Starts a service with an empty database.
-    pub fn start_empty(&self, name: &'static str) -> Result<ServiceProcess> {
-        self.start(name, self.temp_path(name), self.create_database(name)?)
     }
 
     /// Starts a service with a data folder and a database URL.
@@ -123,93 +128,105 @@ impl<'a> BenchEnvironment<'a> {
         self.postgres.as_ref().map(|postgres| postgres.create(name)).transpose()
     }
 
-    /// Returns livestock with all listings.
-    pub fn livestock(&self) -> Result<&ServiceProcess> {
-        get_or_try_init(&self.livestock, || {
-            let service = self.start_empty("livestock")?;
-            datasets::listings::create(&service, self.rows, self.stop)?;
-            Ok(service)
-        })
-    }
-
-    /// Returns logistics with all loads.
-    pub fn logistics(&self) -> Result<&ServiceProcess> {
-        get_or_try_init(&self.logistics, || {
-            let service = self.start_empty("logistics")?;
-            datasets::loads::create(&service, self.rows, self.stop)?;
-            Ok(service)
-        })
-    }
-
-    /// Returns system without files.
-    pub fn system(&self) -> Result<&ServiceProcess> {
-        get_or_try_init(&self.system, || self.start_empty("system"))
-    }
-
-    /// Records the present memory of a service, if it is the highest so far.
-    pub fn record_pss(&self, service: &ServiceProcess) -> Result<()> {
-        let pss = service.pss()?;
-        self.peak_pss
-            .borrow_mut()
-            .entry(service.name)
-            .and_modify(|peak| *peak = peak.max(pss))
-            .or_insert(pss);
-        Ok(())
-    }
-
-    /// Returns the highest proportional set size of each service that scenarios have loaded, in MiB.
-    pub fn peak_pss(&self) -> BTreeMap<&'static str, f64> {
-        self.peak_pss.borrow().clone()
+    /// Returns a service with all rows of this run; system has none.
+    pub fn service(&self, name: &'static str) -> Result<&ServiceProcess> {
+        let number = checkout::SERVICES.iter().position(|other| *other == name).context("no such service")?;
+        let cell = &self.services[number];
+        if cell.get().is_none() {
+            let service = self.start(name, self.temp_path(name), self.create_database(name)?)?;
+            datasets::create(&service, self.rows, self.stop)?;
+            let _ = cell.set(service);
+        }
+        cell.get().context("the service is missing")
     }
 
     /// Stops the services that scenarios have used, and returns their names and SQLite files.
     pub fn stop_services(&mut self) -> Vec<(&'static str, PathBuf)> {
-        [&mut self.system, &mut self.logistics, &mut self.livestock]
-            .into_iter()
-            .filter_map(OnceCell::take)
-            .map(|service| (service.name, service.config().sqlite()))
-            .collect()
+        let used = self.services.iter_mut().filter_map(OnceCell::take);
+        used.map(|service| (service.name, service.config().sqlite())).collect()
     }
 
-    /// Records a figure that has a target, or is shown beside them. Figures on PostgreSQL have names of their own.
-    pub fn record(&self, name: &str, value: Option<f64>) {
-        let prefix = self.by_database("", "PostgreSQL: ");
-        if let Some(value) = value {
-            self.report.borrow_mut().figures.set(&format!("{prefix}{name}"), value);
+    /// Sends requests to a service for the duration of a run.
+    pub fn load(&self, service: &ServiceProcess, requests: &Requests, clients: usize) -> Result<Measurement> {
+        self.with_cpu(Some(service), || requests.send(&service.url(""), clients, self.seconds))
+    }
+
+    /// Runs `work` and adds the CPU time that a service and the database server, if their processes are known, spend
+    /// meanwhile.
+    pub fn with_cpu(
+        &self,
+        service: Option<&ServiceProcess>,
+        work: impl FnOnce() -> Result<Measurement>,
+    ) -> Result<Measurement> {
+        let cpu = || -> Result<f64> {
+            let service = service.map(|service| process_stats::cpu_us(service.pid())).transpose()?;
+            let server = self.postgres_pid.map(process_stats::family_cpu_us).transpose()?;
+            Ok(service.unwrap_or_default() + server.unwrap_or_default())
+        };
+        let before = cpu()?;
+        let measurement = work()?;
+        let is_known = service.is_some() || self.postgres_pid.is_some();
+        Ok(Measurement { cpu: is_known.then_some(cpu()? - before), ..measurement })
+    }
+
+    /// Measures a service and then each limit, in each round. Adds the medians to the report and returns them.
+    pub fn measure(
+        &self,
+        name: &str,
+        service: &ServiceProcess,
+        mut run: Run,
+        mut limits: Vec<(&'static str, Run)>,
+        targets: &[Target],
+    ) -> Result<Row> {
+        let (mut rounds, mut limit_rounds) = (Vec::new(), vec![Vec::new(); limits.len()]);
+        for _ in 0..self.rounds {
+            self.stop.check()?;
+            rounds.push(run().with_context(|| name.to_owned())?);
+            let (pss, mut peaks) = (service.pss()?, self.peak_pss.borrow_mut());
+            peaks.entry(service.name).and_modify(|peak| *peak = peak.max(pss)).or_insert(pss);
+            for ((limit, run), rounds) in limits.iter_mut().zip(&mut limit_rounds) {
+                self.stop.check()?;
+                rounds.push(run().with_context(|| format!("{name}, {limit}"))?);
+            }
         }
+        let medians = limit_rounds.iter().map(|rounds| Summary::new(rounds));
+        let row = Row {
+            label: self.label(name),
+            summary: Summary::new(&rounds),
+            pss: service.pss()?,
+            limits: limits.iter().map(|limit| limit.0).zip(medians).collect(),
+            // CPU time has targets on SQLite only.
+            targets: targets.iter().filter(|one| self.postgres.is_none() || one.0 != CPU).copied().collect(),
+        };
+        eprint!("{}", row.markdown());
+        self.report.borrow_mut().add_row(&row);
+        Ok(row)
+    }
+
+    /// Returns the label of a row: its name, the database and the number of rows.
+    #[expect(clippy::cast_precision_loss, reason = "at most a million")]
+    fn label(&self, name: &str) -> String {
+        let prefix = if self.postgres.is_some() { "PostgreSQL: " } else { "" };
+        let size = if self.rows == ROWS { "" } else { &format!(", {} rows", count(self.rows as f64)) };
+        format!("{prefix}{name}{size}")
+    }
+
+    /// Adds a single figure to the report.
+    pub fn add_value(&self, name: &str, value: f64, unit: &str, target: Option<Bound>) {
+        self.report.borrow_mut().add_value(&self.label(name), value, unit, target);
+    }
+
+    /// Adds a note to the report.
+    pub fn add_note(&self, note: &str) {
+        self.report.borrow_mut().notes.extend([note, "\n\n"]);
     }
 
     /// Adds a point to a series of a plot. PostgreSQL has series of its own.
     #[expect(clippy::cast_precision_loss, reason = "numbers of rows and clients")]
     pub fn add_point(&self, plot: &str, series: &str, x: usize, y: Option<f64>) {
-        let prefix = self.by_database("", "PostgreSQL: ");
+        let prefix = if self.postgres.is_some() { "PostgreSQL: " } else { "" };
         if let Some(y) = y {
             self.report.borrow_mut().figures.add_point(plot, &format!("{prefix}{series}"), (x as f64, y));
         }
     }
-
-    /// Adds a single figure to the report.
-    pub fn add_metric(&self, name: String, value: f64, max: Option<f64>, unit: &'static str) {
-        self.report.borrow_mut().metrics.push(Metric { name, value, max, unit });
-    }
-
-    /// Adds a note to the report, unless it is there.
-    pub fn add_note(&self, note: String) {
-        let notes = &mut self.report.borrow_mut().notes;
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-}
-
-/// Formats a number of rows: 10k, 100k, 1M.
-pub fn size_label(rows: usize) -> String {
-    if rows >= 1_000_000 { format!("{}M", rows / 1_000_000) } else { format!("{}k", rows / 1_000) }
-}
-
-fn get_or_try_init<T>(cell: &OnceCell<T>, init: impl FnOnce() -> Result<T>) -> Result<&T> {
-    if cell.get().is_none() {
-        let _ = cell.set(init()?);
-    }
-    cell.get().context("the cell is empty after its initialization")
 }

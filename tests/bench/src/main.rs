@@ -1,18 +1,15 @@
-//! `bench`: measures the services and compares each scenario with baselines on the same machine.
+//! `bench`: measures the services and compares each scenario with limits of the same machine.
 //!
-//! Scenarios and baselines run in alternating rounds, and the report has the medians. CPU time per request is the most
+//! Scenarios and limits run in alternating rounds, and the report has the medians. CPU time per request is the most
 //! reliable figure on a shared machine.
 
-mod baselines;
-mod benchmark;
 mod datasets;
-mod documents;
 mod environment;
-mod get_benchmark;
-mod load;
+mod harness;
+mod limits;
 mod measurement;
-mod options;
-mod pgbench;
+mod plot;
+mod queries;
 mod report;
 mod scenarios;
 mod wrk;
@@ -24,20 +21,18 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
-use testkit::processes::interrupt::{self, Interrupt, Interrupted};
-use testkit::processes::{checkout, tools};
 
-use self::environment::BenchEnvironment;
-use self::options::Options;
+use self::environment::{BenchEnvironment, Options};
+use self::harness::{Interrupt, Interrupted, checkout, run_program, tools};
 use self::report::Figures;
-use self::scenarios::{SCENARIOS, start};
+use self::scenarios::SCENARIOS;
 
 /// Benchmarks release builds of the services and prints Markdown tables.
 #[derive(Debug, Parser)]
 #[command(name = "bench", max_term_width = 100)]
 struct Cli {
     /// Scenarios to run [default: all]
-    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(SCENARIOS.map(|(name, _)| name)))]
+    #[arg(value_name = "SCENARIO", value_parser = PossibleValuesParser::new(SCENARIOS.iter().map(|(name, _)| name)))]
     scenarios: Vec<String>,
     #[command(flatten)]
     options: Options,
@@ -57,45 +52,46 @@ struct Cli {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    interrupt::run_program(|stop| run(&cli, stop))
+    run_program(|stop| run(&cli, stop))
 }
 
 /// Runs the selected scenarios and prints the report. A failed scenario does not prevent the next one.
 fn run(cli: &Cli, stop: &Interrupt) -> Result<()> {
-    let figures_file =
-        cli.figures.clone().unwrap_or_else(|| checkout::root().join("target/bench/figures.json"));
+    let in_checkout =
+        |option: &Option<PathBuf>, path: &str| option.clone().unwrap_or_else(|| checkout::root().join(path));
+    let figures_file = in_checkout(&cli.figures, "target/bench/figures.json");
     let mut figures = Figures::read(&figures_file)?;
     if cli.targets {
-        figures
-            .write_plots(&cli.plots.clone().unwrap_or_else(|| checkout::root().join("docs/performance")))?;
+        let folder = in_checkout(&cli.plots, "docs/performance");
+        fs::create_dir_all(&folder)?;
+        figures.write_plots(&folder)?;
         return print(cli, &figures.markdown());
     }
-    let selected = |name: &str| cli.scenarios.is_empty() || cli.scenarios.iter().any(|other| other == name);
     tools::require(&["wrk"])?;
-    let mut env = BenchEnvironment::new(&cli.options, stop)?;
-    let mut failed = Vec::new();
-    for (name, scenario) in SCENARIOS.into_iter().filter(|(name, _)| selected(name)) {
+    let (mut env, mut failed) = (BenchEnvironment::new(&cli.options, stop)?, Vec::new());
+    for (name, scenario) in SCENARIOS {
+        if !cli.scenarios.is_empty() && !cli.scenarios.iter().any(|selected| selected == name) {
+            continue;
+        }
         eprintln!("{name}");
-        match scenario(&env) {
+        match scenarios::run(&env, *scenario) {
             Err(error) if error.is::<Interrupted>() => return Err(error),
             Err(error) => {
                 eprintln!("{name} failed: {error:#}");
-                env.add_note(format!("{name} failed: {error:#}"));
-                failed.push(name);
+                env.add_note(&format!("{name} failed: {error:#}"));
+                failed.push(*name);
             }
             Ok(()) => {}
         }
     }
-    start::stop_services(&mut env)?;
+    scenarios::stop_services(&mut env);
     let report = env.report.take();
     let mut markdown = report.markdown();
-    if cli.options.short {
-        figures = report.figures; // they say nothing about the speed: they are not kept
-    } else {
+    if !cli.options.short {
         figures.extend(report.figures);
         figures.write(&figures_file)?;
+        markdown.extend(["\n", &figures.markdown()]);
     }
-    markdown.extend(["\n", &figures.markdown()]);
     print(cli, &markdown)?;
     if failed.is_empty() { Ok(()) } else { bail!("failed scenarios, see above: {}", failed.join(", ")) }
 }

@@ -1,11 +1,12 @@
 -- Sends the requests of a file (the first argument) in turn, repeatedly, and prints the result as a line of JSON.
 -- Lines of the file, with tabs between the cells:
 --   H name value            a header of every request after it
---   R method path [file]    a request; the file contains its body
+--   R method path [body]    a request; a body that begins with @ is in the file of that name
 local requests, last = {}, 0
 
-local function read(name)
-  local file = assert(io.open(name, "rb"))
+local function content(body)
+  if body == "" or body:sub(1, 1) ~= "@" then return body ~= "" and body or nil end
+  local file = assert(io.open(body:sub(2), "rb"))
   local text = file:read("*a")
   file:close()
   return text
@@ -17,7 +18,7 @@ function init(args)
     if kind == "H" then
       wrk.headers[first] = second
     else
-      requests[#requests + 1] = wrk.format(first, second, nil, body ~= "" and read(body) or nil)
+      requests[#requests + 1] = wrk.format(first, second, nil, content(body))
     end
   end
 end

@@ -1,24 +1,15 @@
 //! Address search and other lookups of the embedded gazetteer.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anyhow::Result;
 use serde_json::{Value, json};
-use testkit::market::random::{Random, SEED};
-use testkit::processes::http::Body;
-use testkit::processes::service::ServiceProcess;
 
-use crate::baselines::constant;
-use crate::benchmark::Benchmark;
-use crate::environment::BenchEnvironment;
-use crate::get_benchmark::response_bytes;
-use crate::load::{self, CLIENTS};
-use crate::report::Target;
+use crate::environment::{BenchEnvironment, CLIENTS};
+use crate::harness::{Body, Random, SEED};
+use crate::report::{Bound::AtMost, CPU};
 use crate::wrk::Requests;
 
-const ADDRESSES: &str = "/v1/addresses?query=";
-const THREE_WORDS: &str = "/v1/locations/three-words?query=";
 /// Number of places that are read first for their names and words.
 const PLACE_COUNT: usize = 10_000;
 /// Number of different coordinates that are looked up.
@@ -27,59 +18,40 @@ const POINT_COUNT: usize = 50_000;
 const CACHED_COUNT: usize = 100;
 
 /// Measures address search, nearest places and three-word locations. The cache is flushed before each run, except the
-/// last ones: most lookups read the gazetteer.
+/// last one: most lookups read the gazetteer.
 pub fn run(env: &BenchEnvironment) -> Result<()> {
-    let (service, mut random) = (env.system()?, Random(SEED));
+    let (service, mut random) = (env.service("system")?, Random(SEED));
     let token = service.token(None);
-    let places = points(&mut random, PLACE_COUNT)
+    let places: Vec<Value> = points(&mut random, PLACE_COUNT)
         .iter()
         .map(|path| Ok(service.get(path, &token)?.json))
-        .collect::<Result<Vec<_>>>()?;
-    let names = texts(&places, "/address/name");
-    let prefixes: BTreeSet<String> =
-        names.iter().flat_map(|name| (3..7).map(|letters| name.chars().take(letters).collect())).collect();
-    let queries: BTreeSet<String> = names.into_iter().chain(texts(&places, "/address/postcode")).collect();
-    let addresses = paths(ADDRESSES, queries);
-    let nearest = points(&mut random, POINT_COUNT);
-    let three_words = paths(THREE_WORDS, texts(&places, "/threeWords"));
-    let cached = [&addresses, &nearest, &three_words]
-        .into_iter()
-        .flat_map(|paths| paths[..CACHED_COUNT.min(paths.len())].to_owned())
-        .collect();
-    let target = Target::MaxCpuOverBaseline(60.0);
-    for (name, paths, flush, target) in [
-        ("address search", addresses, true, target),
-        ("address search, first letters", paths(ADDRESSES, prefixes), true, Target::None),
-        ("nearest place", nearest, true, target),
-        ("three words", three_words, true, target),
-        ("all of these, from the cache", cached, false, Target::None),
-    ] {
-        measure(env, service, &token, &format!("places: {name}"), &paths, flush, target)?;
+        .collect::<Result<_>>()?;
+    let paths = |prefix: &str, pointer: &str| -> Vec<String> {
+        let texts = places.iter().filter_map(|place| place.pointer(pointer)?.as_str());
+        texts.map(|text| format!("/v1/{prefix}?query={}", percent_encode(text))).collect()
+    };
+    let mut addresses = paths("addresses", "/address/name");
+    addresses.extend(paths("addresses", "/address/postcode"));
+    addresses.sort();
+    addresses.dedup();
+    let kinds = [
+        ("address search", addresses),
+        ("nearest place", points(&mut random, POINT_COUNT)),
+        ("three words", paths("locations/three-words", "/threeWords")),
+    ];
+    let cached = kinds.iter().flat_map(|(_, paths)| paths.iter().take(CACHED_COUNT).cloned()).collect();
+    let from_cache = ("all of these, from the cache", cached);
+    for (name, paths) in kinds.into_iter().chain([from_cache]) {
+        let requests = Requests::get(env.temp_path("requests"), &token, &[], &paths)?;
+        let run = || {
+            if !name.ends_with("cache") {
+                service.send("POST", "/v1/cache", &token, &Body::Json(json!({"flush": true})))?;
+            }
+            env.load(service, &requests, CLIENTS)
+        };
+        env.measure(&format!("places: {name}"), service, Box::new(run), Vec::new(), &[(CPU, AtMost(72.0))])?;
     }
     Ok(())
-}
-
-fn measure(
-    env: &BenchEnvironment,
-    service: &ServiceProcess,
-    token: &str,
-    name: &str,
-    paths: &[String],
-    flush: bool,
-    target: Target,
-) -> Result<()> {
-    let requests = Requests::get(env.temp_path("requests"), token, &[], paths)?;
-    let bytes = response_bytes(service, token, paths)?;
-    let baseline = constant::response(env, bytes, &requests, CLIENTS)?;
-    let run = || {
-        if flush {
-            service.send("POST", "/v1/cache", token, &Body::Json(json!({"flush": true})))?;
-        }
-        load::send(env, service, &requests, CLIENTS)
-    };
-    Benchmark { name: name.to_owned(), service, run: Box::new(run), baselines: vec![baseline], target }
-        .measure(env)
-        .map(drop)
 }
 
 /// Returns lookups of random points in or near Great Britain.
@@ -89,15 +61,6 @@ fn points(random: &mut Random, count: usize) -> Vec<String> {
         format!("/v1/locations/coordinates?lat={lat:.6}&lon={lon:.6}")
     };
     (0..count).map(point).collect()
-}
-
-/// Returns the strings at a JSON pointer.
-fn texts(responses: &[Value], pointer: &str) -> Vec<String> {
-    responses.iter().filter_map(|json| json.pointer(pointer)?.as_str()).map(str::to_owned).collect()
-}
-
-fn paths(prefix: &str, texts: impl IntoIterator<Item = String>) -> Vec<String> {
-    texts.into_iter().map(|text| format!("{prefix}{}", percent_encode(&text))).collect()
 }
 
 /// Encodes a query value.
@@ -110,17 +73,4 @@ fn percent_encode(text: &str) -> String {
         }
         encoded
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn requests_are_encoded_and_the_same_in_every_run() {
-        let generate = || points(&mut Random(7), 3);
-        assert_eq!(generate(), generate());
-        assert!(generate()[0].starts_with("/v1/locations/coordinates?lat=5"), "{:?}", generate());
-        assert_eq!(percent_encode("HR4 9AR é"), "HR4%209AR%20%C3%A9");
-    }
 }

@@ -1,75 +1,56 @@
 //! The time in which a listing is compared with 10,000 saved searches, and in which the matches are stored.
 
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use testkit::market::listings::{ADDITIONAL_INFO, breed, listing, point};
-use testkit::market::random::Random;
-use testkit::processes::http::Body;
-use testkit::processes::service::ServiceProcess;
 
 use crate::environment::BenchEnvironment;
+use crate::harness::listings::{ADDITIONAL_INFO, breed, listing, point};
+use crate::harness::{Body, Random, ServiceProcess};
+use crate::report::Bound::AtMost;
 
 /// Users, each with as many searches as a user can save.
 const USERS: usize = 200;
 const SEARCHES_PER_USER: usize = 50;
-const LISTINGS: usize = 400;
+const LISTINGS: u32 = 400;
 /// Maximum time until all listings are matched.
 const TIMEOUT: Duration = Duration::from_secs(120);
 /// Time after which no more matches are stored, if none was.
 const SETTLING_TIME: Duration = Duration::from_secs(2);
-const MATCHES: &str = "drover_saved_search_matches_total";
 
 /// Saves searches, publishes listings, and reads the time of a match from the metrics of the service.
 pub fn run(env: &BenchEnvironment) -> Result<()> {
-    let service = env.start_empty("livestock")?;
+    let service = env.start("livestock", env.temp_path("livestock"), env.create_database("livestock")?)?;
     let tokens: Vec<_> = (0..USERS).map(|user| service.token(Some(&format!("org-{user}")))).collect();
-    for (user, token) in tokens.iter().enumerate() {
+    for number in 0..USERS * SEARCHES_PER_USER {
         env.stop.check()?;
-        for number in 0..SEARCHES_PER_USER {
-            let parameters = parameters(&mut Random::of(user * SEARCHES_PER_USER + number));
-            let form = Body::Json(json!({"name": "mine", "parameters": parameters, "notify": true}));
-            service.send("POST", "/v1/saved-searches", token, &form)?;
-        }
+        let parameters = parameters(&mut Random::of(number));
+        let form = Body::Json(json!({"name": "mine", "parameters": parameters, "notify": true}));
+        service.send("POST", "/v1/saved-searches", &tokens[number / SEARCHES_PER_USER], &form)?;
     }
-    for number in 0..LISTINGS {
+    for number in 0..LISTINGS as usize {
         let mut listing = listing(number);
         listing.body["isDraft"] = json!(false);
         let path = format!("/v1/listings/{}", listing.path);
         service.send("POST", &path, &tokens[number % USERS], &Body::Json(listing.body))?;
     }
-    let started = std::time::Instant::now();
-    let count = "drover_saved_search_match_seconds_count";
-    let wait_until = |condition: &dyn Fn() -> Result<bool>| -> Result<()> {
-        while !condition()? {
-            env.stop.check()?;
-            anyhow::ensure!(started.elapsed() < TIMEOUT, "not all listings were matched");
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        Ok(())
-    };
-    wait_until(&|| Ok(metric(&service, count)? >= f64::from(u32::try_from(LISTINGS)?)))?;
-    // The matches of the last listings are stored after that.
-    wait_until(&|| {
-        let matches = metric(&service, MATCHES)?;
-        std::thread::sleep(SETTLING_TIME);
-        Ok(matches > 0.0 && metric(&service, MATCHES)?.total_cmp(&matches).is_eq())
-    })?;
-    let mean = metric(&service, "drover_saved_search_match_seconds_sum")? / metric(&service, count)? * 1e6;
-    let matches = metric(&service, MATCHES)?;
-    let stored = metric(&service, "drover_saved_search_store_seconds_sum")? / matches * 1e6;
-    env.add_metric("livestock: comparing a listing with 10,000 saved searches".to_owned(), mean, None, "µs");
-    env.add_metric("livestock: storing a match".to_owned(), stored, Some(8.0), "µs");
-    let both = mean + 500.0 * stored;
-    env.add_metric(
-        "livestock: comparing a listing with 10,000 saved searches and storing 500 matches".to_owned(),
-        both,
-        Some(5_000.0),
-        "µs",
-    );
-    env.add_note(format!("{LISTINGS} listings matched 10,000 saved searches {matches} times."));
-    env.record("a listing among 10,000 saved searches, with 500 matches", Some(both));
+    let (started, metric) = (Instant::now(), |name: &str| metric(&service, name));
+    // The matches of the last listings are stored after they were matched.
+    let (mut matches, mut before) = (0.0, -1.0);
+    while metric("match_seconds_count")? < f64::from(LISTINGS) || matches < 1.0 || matches > before {
+        env.stop.check()?;
+        ensure!(started.elapsed() < TIMEOUT, "not all listings were matched");
+        sleep(SETTLING_TIME);
+        (before, matches) = (matches, metric("matches_total")?);
+    }
+    let compare = metric("match_seconds_sum")? / metric("match_seconds_count")? * 1e6;
+    let store = metric("store_seconds_sum")? / matches * 1e6;
+    env.add_value("saved-searches, comparing a listing", compare, "µs", None);
+    env.add_value("saved-searches, storing a match", store, "µs", None);
+    let both = compare + 500.0 * store;
+    env.add_value("saved-searches, a listing with 500 matches", both, "µs", Some(AtMost(5_000.0)));
     Ok(())
 }
 
@@ -99,10 +80,10 @@ fn parameters(random: &mut Random) -> Value {
     parameters
 }
 
-/// Returns the value of a metric without labels.
+/// Returns the value of a metric of saved searches without labels.
 fn metric(service: &ServiceProcess, name: &str) -> Result<f64> {
-    let text = service.get("/metrics", "")?.bytes;
+    let (text, name) = (service.get("/metrics", "")?.bytes, format!("drover_saved_search_{name} "));
     let text = String::from_utf8_lossy(&text);
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-    line.with_context(|| format!("there is no metric {name}"))?.parse().context("a metric is no number")
+    let value = text.lines().find_map(|line| line.strip_prefix(name.as_str()));
+    value.with_context(|| format!("there is no metric {name}"))?.parse().context("a metric is no number")
 }

@@ -1,0 +1,129 @@
+//! Creation of single loads, batch imports, and the write-ahead log beside a slow reader.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::lifecycle::mib;
+use super::search::for_all_clients;
+use crate::datasets;
+use crate::environment::BenchEnvironment;
+use crate::harness::fixtures::organised_load;
+use crate::harness::{Random, SEED, ServiceProcess, loads};
+use crate::limits;
+use crate::measurement::Measurement;
+use crate::report::Bound::{AtLeast, AtMost};
+use crate::report::{RATE, Target};
+use crate::wrk::Requests;
+
+/// Number of different loads that are created in turn.
+const LOAD_COUNT: usize = 100;
+/// Rows of a batch.
+pub const BATCH_SIZE: usize = 10_000;
+/// Clients that create loads beside a slow export.
+const WRITERS: usize = 16;
+
+const TARGETS: &[Target] = &[("× CPU of floor", AtMost(2.5)), ("% of requests/s of pgbench", AtLeast(75.0))];
+
+/// Creates single loads from 1, 16 and 64 clients.
+pub fn create_loads(env: &BenchEnvironment) -> Result<()> {
+    let service = env.service("logistics")?;
+    let requests = &create_requests(env, service)?;
+    for (clients, label) in [(1, "1 client"), (16, "16 clients"), (64, "64 clients")] {
+        let limit = limits::creates(env, service, requests, clients)?;
+        let run = Box::new(|| env.load(service, requests, clients));
+        env.measure(&format!("create-loads, {label}"), service, run, vec![limit], TARGETS)?;
+    }
+    Ok(())
+}
+
+/// Creates single loads from 1 to 256 clients.
+pub fn by_clients(env: &BenchEnvironment) -> Result<()> {
+    let service = env.service("logistics")?;
+    let requests = &create_requests(env, service)?;
+    for_all_clients(env, "create a load", |clients, name| {
+        env.measure(name, service, Box::new(|| env.load(service, requests, clients)), Vec::new(), &[])
+    })
+}
+
+/// Returns requests that create loads, each by its organiser.
+pub fn create_requests(env: &BenchEnvironment, service: &ServiceProcess) -> Result<Requests> {
+    let mut tokens = HashMap::new();
+    let requests = create_bodies().into_iter().map(|body| {
+        let organiser = body["organiserId"].as_str().unwrap_or_default().to_owned();
+        let token = tokens.entry(organiser).or_insert_with_key(|id| service.token(Some(id)));
+        (token.clone(), body)
+    });
+    Requests::post(env.temp_path("requests"), "/v1/loads/organiser", &requests.collect::<Vec<_>>())
+}
+
+/// Returns loads to create, the same in every run.
+pub fn create_bodies() -> Vec<Value> {
+    let mut random = Random(SEED);
+    let mut body = |number| {
+        let organiser = loads::organiser(&mut random);
+        let mut body = organised_load(&format!("org-{organiser}"), &format!("NEW-{number}"), &Value::Null);
+        body["organiserName"] = json!(format!("Grain {organiser}"));
+        body["carrierId"] = json!(format!("haul-{}", loads::carrier(&mut random)));
+        body["commodityId"] = json!(loads::commodity(&mut random));
+        let (month, day) = (1 + random.below(12), 1 + random.below(28));
+        body["deliveryDateISO"] = json!(format!("2026-{month:02}-{day:02}"));
+        body["tags"] = json!(["contract"]);
+        body
+    };
+    (0..LOAD_COUNT).map(&mut body).collect()
+}
+
+/// Imports batches of 10,000 loads. Their full-text index follows later.
+pub fn import(env: &BenchEnvironment) -> Result<()> {
+    let (service, mut random, mut first) = (env.service("logistics")?, Random(SEED), 10_000_000);
+    let run = || {
+        first += BATCH_SIZE; // the service rejects a batch that it has imported before
+        import_batch(env, service, loads::csv_batch(&mut random, first, BATCH_SIZE))
+    };
+    let targets = &[(RATE, AtLeast(15_000.0))];
+    env.measure("import", service, Box::new(run), Vec::new(), targets).map(drop)
+}
+
+/// Imports a batch and measures its rows.
+pub fn import_batch(env: &BenchEnvironment, service: &ServiceProcess, csv: Vec<u8>) -> Result<Measurement> {
+    let admin = service.token(None);
+    env.with_cpu(Some(service), || {
+        let started = Instant::now();
+        datasets::import(service, &admin, csv)?;
+        let us = started.elapsed().as_secs_f64() * 1e6;
+        Ok(Measurement { requests: 10_000.0, us, p50: us, p99: us, p999: us, cpu: None })
+    })
+}
+
+/// Creates loads while an export of all loads is open whose client reads nothing after the first bytes.
+pub fn slow_export(env: &BenchEnvironment) -> Result<()> {
+    if env.postgres.is_some() {
+        return Ok(());
+    }
+    let service = env.service("logistics")?;
+    let requests = create_requests(env, service)?;
+    let mut export = TcpStream::connect(("127.0.0.1", service.port())).context("cannot connect")?;
+    write!(
+        export,
+        "GET /v1/loads?format=CSV HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {}\r\n\r\n",
+        service.token(None)
+    )?;
+    let mut status = [0; 12];
+    export.read_exact(&mut status)?;
+    ensure!(status == *b"HTTP/1.1 200", "the export returned {}", String::from_utf8_lossy(&status));
+    for _ in 0..env.rounds {
+        env.stop.check()?;
+        env.load(service, &requests, WRITERS)?;
+    }
+    let log = service.config().sqlite().with_extension("sqlite-wal");
+    let size = mib(fs::metadata(log)?.len());
+    drop(export);
+    env.add_value("slow-export, write-ahead log", size, "MiB", Some(AtMost(64.0)));
+    Ok(())
+}
