@@ -1,9 +1,12 @@
 //! The location of animals or supplies (`docs/api/listings.md`, "Create"). It is stored as it was sent, except that the
 //! postcode and the code of the country are normalized, and that missing coordinates are those of the postcode.
 
+use std::fmt;
+
 use common::system::PostcodeQuery;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{Name, Postcode};
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use utoipa::ToSchema;
@@ -231,5 +234,52 @@ impl Coordinates {
 impl Default for Coordinates {
     fn default() -> Self {
         Self { lat: 0.into(), lon: 0.into() }
+    }
+}
+
+#[derive(Deserialize)]
+struct DocumentLocation {
+    coordinates: Option<Coordinates>,
+}
+
+/// Returns the point of a listing's document, if the listing has coordinates. Does not parse what follows the location,
+/// which is most of a document: a page with distances needs the points of all its listings.
+///
+/// # Errors
+/// If the document is not that of a listing.
+pub(crate) fn point_of(document: &str) -> Result<Option<Point>, serde_json::Error> {
+    let mut visitor = LocationVisitor { location: None, is_read: false };
+    let parsed = serde_json::Deserializer::from_str(document).deserialize_map(&mut visitor);
+    // The visitor stops at the location, and the parser then misses the end of the document.
+    if !visitor.is_read {
+        parsed?;
+    }
+    let coordinates = visitor.location.and_then(|location| location.coordinates);
+    Ok(coordinates.and_then(|coordinates| coordinates.point()))
+}
+
+struct LocationVisitor {
+    location: Option<DocumentLocation>,
+    /// Whether the location, which may be null, is read.
+    is_read: bool,
+}
+
+impl<'de> Visitor<'de> for &mut LocationVisitor {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a listing")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key::<&str>()? {
+            if name == "location" {
+                self.location = map.next_value()?;
+                self.is_read = true;
+                return Err(A::Error::custom("the location is read"));
+            }
+            map.next_value::<IgnoredAny>()?;
+        }
+        Ok(())
     }
 }

@@ -6,7 +6,6 @@ mod calendar;
 mod category_forms;
 mod csv_columns;
 mod demo;
-mod document_point;
 mod edit;
 mod events;
 mod facets;

@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::document_point::point_of;
 use super::geo::distance_km;
-use super::location::Location;
+use super::location::{Location, point_of};
 use super::price::Price;
 use super::properties::ListingProperties;
 use super::search_fields::SearchFields;
