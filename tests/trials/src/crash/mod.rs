@@ -8,8 +8,8 @@
 //!
 //! A kill loses nothing that the kernel holds, so this trial does not find a missing fsync. SQLite commits with
 //! `synchronous=FULL`, PostgreSQL syncs by default, and contents are synced, renamed, and their folder synced before
-//! their record is written (`content/local.rs`). `cargo xtask bench` compares creates with a floor that syncs: a service
-//! that did not sync could be faster than this.
+//! their record is written (`blob_store/local.rs`). `cargo xtask bench` compares creates with a floor that syncs: a
+//! service that did not sync could be faster than it.
 
 mod checks;
 mod client;
