@@ -17,7 +17,7 @@ pub(crate) use maintenance::{DISABLED, maintain};
 pub use personal_data::{DELIVERY_COPIES, DELIVERY_RECORDS, queue_erasure};
 pub use store::held::Held;
 
-/// A delivery of an event to a webhook: an entry of its delivery log (docs/api/webhooks.md, "Deliveries").
+/// A delivery of an event to a webhook.
 #[derive(Clone, Debug, Serialize, Queryable, Selectable, ToSchema)]
 #[diesel(table_name = webhook_deliveries)]
 #[serde(rename_all = "camelCase")]
