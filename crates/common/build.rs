@@ -29,9 +29,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut list = String::from("[");
     for (name, title, body) in &pages {
-        let file = out.join(format!("{name}.html"));
-        fs::write(&file, page(name, title, body, &pages))?;
-        write!(list, "({:?}, include_str!({file:?})),", served(name))?;
+        fs::write(out.join(format!("{name}.html")), page(name, title, body, &pages))?;
+        let included = format!("include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.html\"))");
+        write!(list, "({:?}, {included}),", served(name))?;
     }
     fs::write(out.join("guide.rs"), list + "]")?;
     Ok(())
@@ -44,48 +44,41 @@ fn served(name: &str) -> &str {
 
 /// Returns the title of a page and its content as HTML. Headings get the anchors that the links between pages name.
 fn render(markdown: &str) -> (String, String) {
-    let mut events: Vec<Event<'_>> = Parser::new_ext(markdown, Options::ENABLE_TABLES).collect();
-    let mut title = String::new();
-    let mut has_target = true;
+    let mut events = Vec::new();
+    let mut is_served = true;
+    for event in Parser::new_ext(markdown, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+                let url = target(&dest_url);
+                is_served = url.is_some();
+                let link = url.map(|dest_url| Tag::Link { link_type, dest_url, title, id });
+                events.extend(link.map(Event::Start));
+            }
+            Event::End(TagEnd::Link) if !is_served => is_served = true,
+            event => events.push(event),
+        }
+    }
+
+    let mut title = None;
     for index in 0..events.len() {
-        let text = |events: &[Event<'_>]| {
-            let inner = events.iter().skip(index + 1).take_while(|event| !is_end_of_heading(event));
-            let texts = inner.filter_map(|event| match event {
-                Event::Text(text) | Event::Code(text) => Some(text.as_ref()),
-                _ => None,
-            });
-            texts.collect::<String>()
-        };
-        let heading = matches!(events[index], Event::Start(Tag::Heading { .. })).then(|| text(&events));
-        match &mut events[index] {
-            Event::Start(Tag::Heading { id, .. }) => {
-                let heading = heading.unwrap_or_default();
-                *id = Some(anchor(&heading).into());
-                if title.is_empty() {
-                    title = heading;
-                }
-            }
-            Event::Start(Tag::Link { dest_url, .. }) => match target(dest_url) {
-                Some(url) => *dest_url = url,
-                None => {
-                    has_target = false;
-                    events[index] = Event::Text(CowStr::Borrowed(""));
-                }
-            },
-            Event::End(TagEnd::Link) if !has_target => {
-                has_target = true;
-                events[index] = Event::Text(CowStr::Borrowed(""));
-            }
-            _ => {}
+        let heading: String = events[index + 1..].iter().map_while(text).collect();
+        if let Event::Start(Tag::Heading { id, .. }) = &mut events[index] {
+            *id = Some(anchor(&heading).into());
+            title.get_or_insert(heading);
         }
     }
     let mut body = String::new();
     html::push_html(&mut body, events.into_iter());
-    (title, body)
+    (title.unwrap_or_default(), body)
 }
 
-fn is_end_of_heading(event: &Event<'_>) -> bool {
-    matches!(event, Event::End(TagEnd::Heading(_)))
+/// Returns the text of an event within a heading, or `None` at its end.
+fn text<'a>(event: &'a Event<'_>) -> Option<&'a str> {
+    match event {
+        Event::End(TagEnd::Heading(_)) => None,
+        Event::Text(text) | Event::Code(text) => Some(text),
+        _ => Some(""),
+    }
 }
 
 /// Returns the anchor that GitHub gives a heading.
@@ -106,13 +99,11 @@ fn target<'a>(url: &str) -> Option<CowStr<'a>> {
 
 /// Returns a whole page: the list of all pages, then its content.
 fn page(name: &str, title: &str, body: &str, pages: &[(String, String, String)]) -> String {
-    let links: String = pages
-        .iter()
-        .map(|(other, title, _)| {
-            let current = if other == name { " aria-current=\"page\"" } else { "" };
-            format!("<li><a href=\"./{}\"{current}>{title}</a></li>\n", served(other))
-        })
-        .collect();
+    let mut links = String::new();
+    for (other, title, _) in pages {
+        let current = if other == name { " aria-current=\"page\"" } else { "" };
+        links.extend(["<li><a href=\"./", served(other), "\"", current, ">", title, "</a></li>\n"]);
+    }
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title} – Drover</title>\n\

@@ -62,7 +62,7 @@ fn link_guide(value: &mut Value) {
             let mut linked = parts.next().unwrap_or_default().to_owned();
             for part in parts {
                 match part.split_once(".md") {
-                    Some((page, rest)) => linked.push_str(&format!("[API guide]({GUIDE}{page}){rest}")),
+                    Some((page, rest)) => linked.extend(["[API guide](", GUIDE, page, ")", rest]),
                     None => linked.push_str(part),
                 }
             }

@@ -87,7 +87,7 @@ fn serves_the_guide() {
                 match page.strip_prefix("./") {
                     Some(page) => links.push(page.to_owned()),
                     None => {
-                        assert!(page.is_empty() || page.starts_with("../") || page.contains("://"), "{link}")
+                        assert!(page.is_empty() || page.starts_with("../") || page.contains("://"), "{link}");
                     }
                 }
                 let page = page.strip_prefix("./").unwrap_or(&name).to_owned();
