@@ -22,8 +22,8 @@ use crate::wrk::Requests;
 pub const COMPARED: usize = 40;
 /// Maximum number of scripts of pgbench. Each client plans each script once, which must stay a small part of the run.
 const MAX_SCRIPTS: usize = 64;
-/// Statements that insert copies of rows of loads with new ids of version 7 and new times, as pgbench reads them: it takes
-/// a colon in a text for a variable.
+/// Statements that insert copies of loads with new ids of version 7 and new times, as pgbench reads them: it takes a
+/// colon in a text for a variable.
 const INSERTS: &str = r"
     SELECT format('INSERT INTO loads (id, created_at, %s) VALUES (%s)', string_agg(quote_ident(key), ', '),
         $new$(lpad(to_hex((extract(epoch FROM clock_timestamp()) * 1000)::bigint), 12, '0') || '7' ||

@@ -32,19 +32,23 @@ pub fn svg(title: &str, x: &str, series: &Series) -> Result<String> {
         root.fill(&WHITE)?;
         let (left, right) = root.split_horizontally(CHART_WIDTH);
         let mut chart = ChartBuilder::on(&left)
-            .caption(title, ("sans-serif", 16))
+            .caption(title, ("sans-serif", 20))
             .margin(12)
             .x_label_area_size(40)
             .y_label_area_size(72)
             .build_cartesian_2d(range(|point| point.0).log_scale(), range(|point| point.1).log_scale())?;
         let mesh = &mut chart.configure_mesh();
-        mesh.x_desc(x).x_label_formatter(&|x| count(*x)).y_label_formatter(&|y| format_us(*y)).draw()?;
+        mesh.label_style(("sans-serif", 16))
+            .x_desc(x)
+            .x_label_formatter(&|x| count(*x))
+            .y_label_formatter(&|y| format_us(*y))
+            .draw()?;
         for ((name, points), number) in series.iter().zip(0..) {
             let style = Palette99::pick(number).stroke_width(2);
             chart.draw_series(LineSeries::new(points.iter().copied(), style))?;
             let y = 50 + LINE_HEIGHT * i32::try_from(number)?;
             right.draw(&PathElement::new([(0, y), (24, y)], style))?;
-            right.draw(&Text::new(name.as_str(), (32, y - 6), ("sans-serif", 13)))?;
+            right.draw(&Text::new(name.as_str(), (32, y - 6), ("sans-serif", 16)))?;
         }
         root.present()?;
     }

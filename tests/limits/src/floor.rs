@@ -1,5 +1,5 @@
-//! The floor: the least that a request can cost with actix and SQLite, without authorization, validation, parsing or log
-//! lines. As in the services, no statement runs on a worker, and loads that arrive together share a transaction.
+//! The floor: the least that a request can cost with actix and SQLite, without authorization, validation, parsing or
+//! log lines. As in the services, no statement runs on a worker, and loads that arrive together share a transaction.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

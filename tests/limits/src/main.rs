@@ -1,5 +1,5 @@
-//! What this machine can do without Drover's code: a server that answers each request by one SQL statement. `cargo xtask
-//! bench` compares the services with it.
+//! What this machine can do without Drover's code: a server that answers each request by one SQL statement.
+//! `cargo xtask bench` compares the services with it.
 
 mod floor;
 mod sqlite;

@@ -8,7 +8,7 @@ use anyhow::Result;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use super::search::{LISTINGS, LOADS, Search};
+use super::search::{LISTINGS, Search};
 use super::writes::{BATCH_SIZE, create_requests, import_batch};
 use super::{BY_DATE, LOAD_PAGE, NEAR_ALL_BREEDS};
 use crate::datasets;
@@ -114,7 +114,6 @@ fn operations<'a>(
     for (name, service, clients, requests) in [
         ("load by id", logistics, 4, Requests::get(file(), &admin, &[], &paths)?),
         ("loads by organiser, carrier, dates", logistics, 4, requests(LOAD_PAGE, logistics)?),
-        ("loads", logistics, 4, requests(LOADS, logistics)?),
         ("listings by date", livestock, 4, requests(BY_DATE, livestock)?),
         ("listings within 50 km", livestock, 4, requests(NEAR_ALL_BREEDS, livestock)?),
         ("facets of a breed", livestock, 4, requests(Search { path: facets, ..LISTINGS }, livestock)?),
