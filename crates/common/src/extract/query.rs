@@ -106,7 +106,7 @@ fn to_json(query: &str, schema: &Schema) -> (Map<String, Value>, Vec<String>) {
 
 /// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the
 /// schema refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array,
-/// which takes all values and splits each at commas.
+/// which takes all values, splits each at commas and converts each item.
 pub(super) fn pairs_to_json<'a>(
     pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
     schema: &Schema,
@@ -118,21 +118,26 @@ pub(super) fn pairs_to_json<'a>(
         };
         if has_type(schema, "array") {
             let list = members.entry(name.to_owned()).or_insert_with(|| json!([]));
-            let items =
-                text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(|item| json!(item));
+            let items = text.split(',').filter(|item| !item.trim().is_empty());
+            let items = items.map(|item| convert(item.trim(), &schema["items"]));
             list.as_array_mut().into_iter().for_each(|list| list.extend(items.clone()));
             continue;
         }
-        let trimmed = text.trim();
-        let converted = match trimmed {
-            "true" | "false" if has_type(schema, "boolean") => Some(json!(trimmed == "true")),
-            _ if has_type(schema, "integer") => integer(trimmed),
-            _ if has_type(schema, "number") => finite(trimmed),
-            _ => None,
-        };
-        members.insert(name.to_owned(), converted.unwrap_or_else(|| json!(text)));
+        members.insert(name.to_owned(), convert(&text, schema));
     }
     members
+}
+
+/// Converts a text to the type of its schema. A text that cannot be converted stays as it is.
+fn convert(text: &str, schema: &Value) -> Value {
+    let trimmed = text.trim();
+    let converted = match trimmed {
+        "true" | "false" if has_type(schema, "boolean") => Some(json!(trimmed == "true")),
+        _ if has_type(schema, "integer") => integer(trimmed),
+        _ if has_type(schema, "number") => finite(trimmed),
+        _ => None,
+    };
+    converted.unwrap_or_else(|| json!(text))
 }
 
 /// Parses a whole number of any size. The schema checks its range.
@@ -171,6 +176,14 @@ mod tests {
         }});
         Schema::new(&schema, &json!({})).unwrap()
     });
+
+    #[test]
+    fn converts_the_items_of_an_array() {
+        let ids = json!({"type": "array", "items": {"type": "integer"}});
+        let schema = Schema::new(&json!({"properties": {"f:id": ids}}), &json!({})).unwrap();
+        let (members, _) = to_json("f:id=1,%202&f:id%5B%5D=3&f:id=x,1.5,,", &schema);
+        assert_eq!(Value::Object(members), json!({"f:id": [1, 2, 3, "x", "1.5"]}));
+    }
 
     proptest! {
         #[test]

@@ -64,6 +64,17 @@ const SEARCHES: &[(&str, &str, &str, bool)] = &[
         false,
     ),
     ("?f:status=completed", PAGE, "loads_organiser_created (organiser_id=?)", false),
+    // The loads are read in order, those of other commodities skipped.
+    ("?f:commodityId=1,2", PAGE, "loads_organiser_created (organiser_id=?)", false),
+    ("?f:commodityId=1&sortBy=deliveryDateISO", PAGE, "loads_carrier_delivery (carrier_id=?)", false),
+    ("?f:commodityId=1&f:carrierId=other", PAGE, "loads_pair (organiser_id=? AND carrier_id=?)", false),
+    (
+        "?f:commodityId=1&startDateISO=2026-01-01&endDateISO=2026-12-31",
+        SORTED,
+        "loads_organiser_delivery (organiser_id=? AND delivery_at>? AND delivery_at<?)",
+        true,
+    ),
+    ("?format=CSV&f:commodityId=1", KEYS, "loads_organiser_created (organiser_id=?)", false),
     (
         "?startDateISO=2026-01-01&endDateISO=2026-12-31",
         SORTED,

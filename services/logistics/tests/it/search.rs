@@ -114,6 +114,44 @@ testkit::on_both! {
         assert_eq!(admin[0]["id"], id.as_str());
     }
 
+    async fn filters_by_commodity(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        let mut last = String::new();
+        for (reference, id) in [("A", 1), ("B", 2), ("C", 10)] {
+            let form = with(with(organiser_form(), "reference", json!(reference)), "commodityId", json!(id));
+            let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+            load["id"].as_str().unwrap().clone_into(&mut last);
+        }
+        let find = async |query: &str| {
+            let reply = app.get(&format!("/v1/loads?sortDesc=false&{query}")).by(&grain).send().await;
+            references(&reply.ok()).concat()
+        };
+        for (query, expected) in [
+            ("f:commodityId=1", "A"),
+            ("f:commodityId=10,%202", "BC"),
+            ("f:commodityId=1&f:commodityId=10", "AC"),
+            ("f:commodityId%5B%5D=1&f:commodityId%5B%5D=2,2", "AB"),
+            ("f:commodityId=0,-1,2147483647", ""),
+            ("f:commodityId=", "ABC"),
+            ("f:commodityId=2&f:organiserId=grain&f:status=upcoming&startDateISO=2026-01-01&query=b", "B"),
+            ("f:commodityId=2&f:status=completed", ""),
+        ] {
+            assert_eq!(find(query).await, expected, "{query}");
+        }
+        patch(&app, &grain, &last, &json!({"commodityId": 1})).await.ok();
+        assert_eq!(find("f:commodityId=1").await, "AC");
+        let many = vec!["1"; 51].join(",");
+        for (values, errors) in [
+            ("1,x,1.5", &["f:commodityId[1] type", "f:commodityId[2] type"][..]),
+            ("2147483648", &["f:commodityId[0] range"]),
+            (many.as_str(), &["f:commodityId length"]),
+        ] {
+            let reply = app.get(&format!("/v1/loads?f:commodityId={values}")).by(&grain).send().await;
+            assert_eq!(reply.errors(), errors, "{values}");
+        }
+    }
+
     async fn pages_continue_after_the_longest_name(backend) {
         let app = app(backend).await;
         for reference in ["1", "2"] {

@@ -24,6 +24,8 @@ pub(crate) struct LoadSearch {
     pub(crate) carrier_id: Option<String>,
     /// The status. Without one, cancelled loads do not match.
     pub(crate) status: Option<String>,
+    /// The ids of commodities. A load matches if its commodity is one of them.
+    pub(crate) commodity_ids: Vec<i32>,
     /// The driver to whom the load was sent.
     pub(crate) driver: Option<DriverFilter>,
     /// The delivery date.
@@ -61,6 +63,7 @@ impl LoadSearch {
             organiser_id: None,
             carrier_id: None,
             status: None,
+            commodity_ids: Vec::new(),
             driver: None,
             delivery: TimeRange::default(),
             completed: Some(range),
@@ -75,11 +78,13 @@ impl LoadSearch {
 
     /// Returns true if an index has the matches in their order, so that continuing after any row costs the same.
     pub(crate) fn has_index(&self, caller: &Caller) -> bool {
-        self.words.is_empty() && self.driver.is_none() && (self.sorting.by.key.has_index)(self, caller)
+        let has_unindexed_filter =
+            !self.words.is_empty() || self.driver.is_some() || !self.commodity_ids.is_empty();
+        !has_unindexed_filter && (self.sorting.by.key.has_index)(self, caller)
     }
 
     /// Returns true if SQLite reads the matches in their order from an index, as [`has_index`](Self::has_index), but
-    /// possibly skips many loads of another status.
+    /// possibly skips many loads of another status or commodity.
     pub(crate) fn has_ordered_index(&self, caller: &Caller) -> bool {
         let key = &self.sorting.by.key;
         let is_by_creation = key.column == CREATED_AT && !self.delivery.is_limited();
@@ -87,7 +92,7 @@ impl LoadSearch {
     }
 
     /// Returns true for a search in the order of creation for a range of delivery dates, which two kinds of indexes
-    /// have: in order, and by date.
+    /// have: in order, and by date. Neither has commodities, so that a filter by them makes no difference.
     pub(crate) fn is_by_creation_and_date(&self, caller: &Caller) -> bool {
         let has_other_filters = !self.words.is_empty() || self.status.is_some() || self.driver.is_some();
         let is_limited = self.delivery.is_limited() && (!caller.admin || self.has_party());
@@ -100,6 +105,7 @@ impl LoadSearch {
         self.organiser_id.is_some()
             && self.carrier_id.is_some()
             && self.status.is_none()
+            && self.commodity_ids.is_empty()
             && self.driver.is_none()
             && self.completed.is_none()
             && self.words.is_empty()

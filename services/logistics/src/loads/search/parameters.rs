@@ -6,7 +6,8 @@ use common::{Format, PageParams, Sorting, parse_words, text_choice};
 use serde::Deserialize;
 use strum::VariantNames;
 use utoipa::IntoParams;
-use utoipa::openapi::schema::Object;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
 
 use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
@@ -45,6 +46,10 @@ pub(crate) struct LoadSearchParams {
     #[serde(rename = "f:status")]
     #[param(schema_with = status)]
     status: Option<String>,
+    /// The ids of commodities, any of which the load has.
+    #[serde(rename = "f:commodityId")]
+    #[param(schema_with = commodity_ids)]
+    commodity_ids: Vec<i32>,
     /// The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation.
     #[serde(rename = "f:driverId")]
     #[param(example = json!(examples::DRIVER))]
@@ -62,6 +67,21 @@ fn status() -> Object {
     text_choice(Status::VARIANTS)
 }
 
+/// The most commodities of a search.
+const MAX_COMMODITIES: usize = 50;
+
+fn commodity_ids() -> RefOr<Schema> {
+    let id = ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int32)))
+        .minimum(Some(i32::MIN))
+        .maximum(Some(i32::MAX));
+    let description =
+        "The commodity has any of these ids (`GET /v1/commodities`); repeated or comma-separated.";
+    let ids = ArrayBuilder::new().items(id).max_items(Some(MAX_COMMODITIES));
+    ids.description(Some(description)).into()
+}
+
 impl LoadSearchParams {
     /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
     /// prefers.
@@ -75,6 +95,7 @@ impl LoadSearchParams {
             organiser_id: text(&self.organiser_id),
             carrier_id: text(&self.carrier_id),
             status: self.status.clone(),
+            commodity_ids: self.commodity_ids.clone(),
             driver: self.driver_id.as_ref().map(|id| match &*id.0 {
                 "me" => DriverFilter::Caller,
                 other => DriverFilter::User(other.to_owned()),

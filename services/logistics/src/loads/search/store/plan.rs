@@ -25,6 +25,10 @@ pub(super) struct SearchPlan {
     pub(super) is_sorted: bool,
     /// The condition that leaves out cancelled loads.
     pub(super) not_cancelled: &'static str,
+    /// The ids of the commodities, separated by commas. `None` without a filter by commodity.
+    pub(super) commodity_ids: Option<String>,
+    /// The condition that the commodity is one of `commodity_ids`: the SQL before and after them.
+    pub(super) has_commodity: [&'static str; 2],
 }
 
 /// Without statistics on the parameters of prepared statements, PostgreSQL estimates a literal better.
@@ -34,6 +38,14 @@ const NOT_CANCELLED_POSTGRES: &str = "loads.status <> 'cancelled'";
 const NOT_CANCELLED_SQLITE: &str = "(NOT EXISTS (SELECT 1 FROM loads AS any_cancelled INDEXED BY loads_cancelled \
      WHERE any_cancelled.status = 'cancelled') OR NOT EXISTS (SELECT 1 FROM loads AS cancelled INDEXED BY \
      loads_cancelled WHERE cancelled.status = 'cancelled' AND cancelled.id = loads.id))";
+
+/// Reads the document of each load that the other filters leave. The text is the same for any number of ids, so that
+/// its statement is prepared once.
+const HAS_COMMODITY_POSTGRES: [&str; 2] =
+    ["(loads.document #>> '{commodity,id}') = ANY (string_to_array(", ", ','))"];
+/// As [`HAS_COMMODITY_POSTGRES`].
+const HAS_COMMODITY_SQLITE: [&str; 2] =
+    ["json_extract(loads.document, '$.commodity.id') IN (SELECT value FROM json_each('[' || ", " || ']'))"];
 
 /// With more matches than this in a range of dates, SQLite reads the loads in their order of creation and skips other
 /// dates. With fewer it is cheaper to read all matches and to sort them. SQLite itself has no statistics to decide by.
@@ -47,7 +59,18 @@ impl SearchPlan {
         let is_sorted = is_sqlite && !search.has_ordered_index(caller);
         let not_cancelled = if is_sqlite { NOT_CANCELLED_SQLITE } else { NOT_CANCELLED_POSTGRES };
         let key = if is_sqlite && search.driver.is_some() { without_index(key) } else { key };
-        let plan = Self { fulltext, key, skips_dates: false, is_sorted, not_cancelled };
+        let has_commodity = if is_sqlite { HAS_COMMODITY_SQLITE } else { HAS_COMMODITY_POSTGRES };
+        let ids: Vec<_> = search.commodity_ids.iter().map(ToString::to_string).collect();
+        let commodity_ids = (!ids.is_empty()).then(|| ids.join(","));
+        let plan = Self {
+            fulltext,
+            key,
+            skips_dates: false,
+            is_sorted,
+            not_cancelled,
+            commodity_ids,
+            has_commodity,
+        };
         if !is_sqlite || !search.is_by_creation_and_date(caller) {
             return Ok(plan);
         }
@@ -125,6 +148,10 @@ pub(super) fn matches<'a>(
         query = query.filter(l::status.eq(status));
     } else if search.completed.is_none() {
         query = query.filter(sql::<Bool>(plan.not_cancelled));
+    }
+    if let Some(ids) = &plan.commodity_ids {
+        let [before, after] = plan.has_commodity;
+        query = query.filter(sql::<Bool>(before).bind::<Text, _>(ids).sql(after));
     }
     if plan.skips_dates {
         // SQLite uses no index for a condition on `+delivery_at`. Only searches without times of completion skip dates.
