@@ -54,7 +54,7 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
     Ok(document)
 }
 
-/// Replaces `docs/api/PAGE.md` in texts by a link to the page that the service serves.
+/// Replaces the paths of pages of docs/api in texts by links to the pages that the service serves.
 fn link_guide(value: &mut Value) {
     match value {
         Value::String(text) => {
