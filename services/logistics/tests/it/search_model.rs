@@ -111,7 +111,7 @@ fn matches(load: &Value, filters: &Filters) -> bool {
         "f:organiserId" => load["organiser"]["id"] == value.as_str(),
         "f:carrierId" => load["carrier"]["id"] == value.as_str(),
         "f:status" => load["status"] == value.as_str(),
-        "f:commodityId" => value.split(',').any(|id| load["commodity"]["id"].to_string() == id),
+        "f:commodityId" => value.split(',').any(|id| load["commodity"]["id"].as_i64() == id.parse().ok()),
         "startDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] >= **value,
         "endDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] <= **value,
         _ => value.to_lowercase().split(' ').all(|word| has_word(load, word)),
