@@ -1,5 +1,5 @@
-//! The categories of listings: five main categories, each with an operation that creates its listings, and their parts.
-//! An operation lists them.
+//! The categories of listings, and the operation that lists them. Each of the five main categories has an operation
+//! that creates its listings.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -6,9 +6,12 @@ use std::thread;
 use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 
-use crate::harness::listings::{LISTINGS_PER_CLOSED, ORGANISATION_COUNT, listing};
-use crate::harness::loads::csv_batch;
-use crate::harness::{Body, Form, Interrupt, MAX_IDLE_CONNECTIONS, Random, Response, SEED, ServiceProcess};
+use testkit::market::listings::{LISTINGS_PER_CLOSED, ORGANISATION_COUNT, listing};
+use testkit::market::loads::csv_batch;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::http::{Body, Form, MAX_IDLE_CONNECTIONS, Response};
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::service::ServiceProcess;
 
 const WISHLIST_SIZE: usize = 50;
 /// Rows of a batch of loads.

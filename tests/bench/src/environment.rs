@@ -9,12 +9,15 @@ use clap::value_parser;
 use tempfile::TempDir;
 
 use crate::datasets;
-use crate::harness::process_stats;
-use crate::harness::{Databases, Interrupt, Profile, ServiceConfig, ServiceProcess, checkout, programs};
 use crate::measurement::{Measurement, Run, Summary};
 use crate::plot::count;
 use crate::report::{Bound, CPU, Report, Row, Target};
 use crate::wrk::Requests;
+use testkit::processes::databases::Databases;
+use testkit::processes::interrupt::Interrupt;
+use testkit::processes::programs::Profile;
+use testkit::processes::service::{ServiceConfig, ServiceProcess};
+use testkit::processes::{checkout, process_stats, programs};
 
 /// Connections of a row that does not state another number.
 pub const CLIENTS: usize = 4;

@@ -12,11 +12,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::environment::BenchEnvironment;
-use crate::harness::{Body, Databases, HttpClient, Server, ServiceProcess, options};
-use crate::harness::{ports, process_stats, servers, tools};
 use crate::measurement::{Measurement, Run};
 use crate::queries::{LISTING_INDEXES, LOAD_INDEXES, Query};
 use crate::wrk::Requests;
+use testkit::processes::databases::{Databases, options};
+use testkit::processes::http::{Body, HttpClient};
+use testkit::processes::servers::Server;
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::{ports, process_stats, servers, tools};
 
 /// Number of responses that are compared with those of a limit.
 pub const COMPARED: usize = 40;

@@ -5,7 +5,6 @@
 
 mod datasets;
 mod environment;
-mod harness;
 mod limits;
 mod measurement;
 mod plot;
@@ -23,9 +22,10 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 
 use self::environment::{BenchEnvironment, Options};
-use self::harness::{Interrupt, Interrupted, checkout, run_program, tools};
 use self::report::Figures;
 use self::scenarios::SCENARIOS;
+use testkit::processes::interrupt::{Interrupt, Interrupted, run_program};
+use testkit::processes::{checkout, tools};
 
 /// Benchmarks release builds of the services and prints Markdown tables.
 #[derive(Debug, Parser)]

@@ -1,7 +1,8 @@
 //! Random requests, the same in every run, each with the SQL statement that does the least for it.
 
-use crate::harness::listings::{self, ADDITIONAL_INFO, RARE_BREED, SEXES};
-use crate::harness::{Random, SEED, loads};
+use testkit::market::listings::{self, ADDITIONAL_INFO, RARE_BREED, SEXES};
+use testkit::market::loads;
+use testkit::market::random::{Random, SEED};
 
 const EARTH_RADIUS_KM: f64 = 6_371.008_8;
 const STATUSES: [&str; 4] = ["active-selling", "active-buying", "sold", "active-selling"];

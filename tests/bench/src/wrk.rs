@@ -8,8 +8,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::harness::{checkout, tools};
 use crate::measurement::Measurement;
+use testkit::processes::{checkout, tools};
 
 /// A file of requests for `wrk.lua`.
 #[derive(Debug)]

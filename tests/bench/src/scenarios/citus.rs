@@ -13,11 +13,15 @@ use super::writes::{BATCH_SIZE, create_requests, import_batch};
 use super::{BY_DATE, LOAD_PAGE, NEAR_ALL_BREEDS};
 use crate::datasets;
 use crate::environment::BenchEnvironment;
-use crate::harness::listings::listing;
-use crate::harness::{CitusCluster, Cluster, Databases, Programs, Random, SEED, Servers, ServiceProcess};
-use crate::harness::{has_citus, loads::csv_batch, process_stats};
 use crate::measurement::Run;
 use crate::wrk::Requests;
+use testkit::market::listings::listing;
+use testkit::market::loads::csv_batch;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::databases::Databases;
+use testkit::processes::process_stats;
+use testkit::processes::servers::{CitusCluster, Cluster, Programs, Servers, has_citus};
+use testkit::processes::service::ServiceProcess;
 
 /// Workers that are added before each measurement.
 const ADDED_WORKERS: [usize; 3] = [0, 2, 2];

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::environment::{BenchEnvironment, CLIENTS};
-use crate::harness::{Body, Form, Random, SEED, fixtures};
 use crate::limits;
 use crate::report::Bound::{AtLeast, AtMost};
 use crate::report::CPU;
 use crate::wrk::Requests;
+use testkit::market;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::http::{Body, Form};
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -70,7 +72,7 @@ fn form(random: &mut Random, bytes: usize) -> Form {
     Form {
         file_name: "bench.bin",
         media_type: "application/octet-stream",
-        ..fixtures::upload("bench.bin", content)
+        ..market::upload("bench.bin", content)
     }
 }
 

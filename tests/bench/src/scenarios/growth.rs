@@ -6,10 +6,10 @@ use super::search::{LISTINGS, LOADS, Search};
 use super::{BY_DATE, BY_PRICE, CSV, LOAD_PAGE, NEAR, NEAR_ALL_BREEDS};
 use crate::datasets;
 use crate::environment::BenchEnvironment;
-use crate::harness::ServiceProcess;
 use crate::measurement::Run;
 use crate::report::{Bound::AtMost, COST_BY_ROWS};
 use crate::wrk::Requests;
+use testkit::processes::service::ServiceProcess;
 
 /// Sizes of smaller databases, and their names. A short run has the first one only.
 const SIZES: [(usize, &str); 3] = [(1_000, "1k rows"), (10_000, "10k rows"), (100_000, "100k rows")];

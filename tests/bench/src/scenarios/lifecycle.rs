@@ -7,11 +7,11 @@ use anyhow::{Context, Result};
 use rustix::process::Signal;
 
 use crate::environment::BenchEnvironment;
-use crate::harness::checkout::SERVICES;
-use crate::harness::listings::LARGE_ORGANISATION;
 use crate::limits;
 use crate::measurement::median;
 use crate::report::Bound::AtMost;
+use testkit::market::listings::LARGE_ORGANISATION;
+use testkit::processes::checkout::SERVICES;
 
 /// Starts of each service. The report has the medians.
 const STARTS: usize = 3;

@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 
 use super::{LOAD_PAGE, writes};
 use crate::environment::{BenchEnvironment, CLIENTS};
-use crate::harness::{Body, HttpClient, ServiceProcess, tools};
 use crate::limits::LimitServer;
 use crate::queries::Query;
 use crate::wrk::Requests;
+use testkit::processes::http::{Body, HttpClient};
+use testkit::processes::service::ServiceProcess;
+use testkit::processes::tools;
 
 const POCKETBASE: &str = "PocketBase";
 /// Path of the loads.

@@ -6,9 +6,10 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::environment::{BenchEnvironment, CLIENTS};
-use crate::harness::{Body, Random, SEED};
 use crate::report::{Bound::AtMost, CPU};
 use crate::wrk::Requests;
+use testkit::market::random::{Random, SEED};
+use testkit::processes::http::Body;
 
 /// Number of places that are read first for their names and words.
 const PLACE_COUNT: usize = 10_000;

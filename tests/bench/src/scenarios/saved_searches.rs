@@ -7,9 +7,11 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::environment::BenchEnvironment;
-use crate::harness::listings::{ADDITIONAL_INFO, breed, listing, point};
-use crate::harness::{Body, Random, ServiceProcess};
 use crate::report::Bound::AtMost;
+use testkit::market::listings::{ADDITIONAL_INFO, breed, listing, point};
+use testkit::market::random::Random;
+use testkit::processes::http::Body;
+use testkit::processes::service::ServiceProcess;
 
 /// Users, each with as many searches as a user can save.
 const USERS: usize = 200;

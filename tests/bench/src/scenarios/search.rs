@@ -8,14 +8,15 @@ use anyhow::{Result, anyhow, ensure};
 use serde_json::{Value, json};
 
 use crate::environment::{BenchEnvironment, CLIENTS};
-use crate::harness::fixtures::organised_load;
-use crate::harness::listings::listing;
-use crate::harness::{Body, ServiceProcess};
 use crate::limits;
 use crate::measurement::{Measurement, Run};
 use crate::queries::Query;
 use crate::report::{LATENCY_BY_CLIENTS, Row, Target};
 use crate::wrk::Requests;
+use testkit::market::listings::listing;
+use testkit::market::organised_load;
+use testkit::processes::http::Body;
+use testkit::processes::service::ServiceProcess;
 
 /// Connections of the plot of latency.
 const ALL_CLIENTS: [usize; 5] = [1, 4, 16, 64, 256];

@@ -13,13 +13,14 @@ use super::lifecycle::mib;
 use super::search::for_all_clients;
 use crate::datasets;
 use crate::environment::BenchEnvironment;
-use crate::harness::fixtures::organised_load;
-use crate::harness::{Random, SEED, ServiceProcess, loads};
 use crate::limits;
 use crate::measurement::Measurement;
 use crate::report::Bound::{AtLeast, AtMost};
 use crate::report::{RATE, Target};
 use crate::wrk::Requests;
+use testkit::market::random::{Random, SEED};
+use testkit::market::{loads, organised_load};
+use testkit::processes::service::ServiceProcess;
 
 /// Number of different loads that are created in turn.
 const LOAD_COUNT: usize = 100;

@@ -13,10 +13,10 @@ use crate::schema::{files, storage_usage as usage};
 /// How long a count is used. Then the files are counted again, to include those of a replica of the previous release.
 const COUNT_HOURS: i64 = 24;
 
-/// For so many bytes of its maximum, an owner may have one file, however small it is.
+/// The number of files that an owner may store is its maximum number of bytes divided by this.
 const BYTES_PER_FILE: i64 = 4096;
 
-/// Owners may have at least so many files.
+/// The number of files that every owner may store, whatever its maximum number of bytes.
 const MIN_FILES: i64 = 10_000;
 
 const EXCEEDED: &str = "The files of this owner would exceed the storage quota: see GET /v1/files/usage, or ask the operator for more.";
@@ -29,7 +29,7 @@ pub(crate) fn find(c: &mut AnyConnection, owner: &Owner) -> Result<(i64, i64), E
     }
 }
 
-/// Checks that an owner may store so many bytes and files more.
+/// Checks that an owner may store this number of additional bytes and files.
 ///
 /// # Errors
 /// 403 `quota_exceeded` otherwise.

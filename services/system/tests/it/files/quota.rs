@@ -132,7 +132,7 @@ testkit::on_both! {
         assert_eq!(used, json!({"bytes": 1000, "files": 20, "maximumBytes": 1000}));
     }
 
-    /// However small they are, so that the rows of files have a limit too.
+    /// The number of files is limited however small they are, so that the table of files cannot grow without limit.
     async fn owners_have_at_most_so_many_files(backend) {
         let files = start_with(backend, settings(1000, 1000)).await;
         let farm = User::of("farm");
