@@ -11,6 +11,7 @@ mod commands;
 mod connection;
 mod database;
 mod error;
+pub mod feed;
 mod metrics;
 mod migrate;
 mod options;

@@ -33,6 +33,9 @@ pub enum Error {
     /// 404 `not_found`
     #[error("The resource was not found.")]
     NotFound,
+    /// 410 `not_found`: the cursor is of a feed that had more events, before the database was restored.
+    #[error("The cursor is not one of this feed any more, because an older database was restored: start without it.")]
+    CursorGone,
     /// 405 `method_not_allowed`; the allowed methods, separated by commas.
     #[error("This route allows only {0}.")]
     MethodNotAllowed(String),
@@ -132,6 +135,7 @@ impl Error {
                 (403, ErrorCode::Forbidden)
             }
             Self::NotFound => (404, ErrorCode::NotFound),
+            Self::CursorGone => (410, ErrorCode::NotFound),
             Self::MethodNotAllowed(_) => (405, ErrorCode::MethodNotAllowed),
             Self::NotAcceptable(_) => (406, ErrorCode::NotAcceptable),
             Self::Conflict(..) => (409, ErrorCode::Conflict),

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
+use database::feed::{self, NEXT_TRANSACTION};
+use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::max;
-use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::BigInt;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -136,61 +134,6 @@ fn event(row: EventRow) -> Result<ListingEvent, Error> {
     })
 }
 
-/// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
-#[derive(Clone, Copy, ValidGrouping)]
-struct ConstantSql(&'static str);
-
-impl Expression for ConstantSql {
-    type SqlType = BigInt;
-}
-
-impl<Q> AppearsOnTable<Q> for ConstantSql {}
-
-impl<Q> SelectableExpression<Q> for ConstantSql {}
-
-impl QueryId for ConstantSql {
-    type QueryId = ();
-    /// The cache of statements uses the text as the key.
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl QueryFragment<MultiBackend> for ConstantSql {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        out.push_sql(self.0);
-        Ok(())
-    }
-}
-
-/// The first id above those of the transactions that have ended.
-const NEXT_TRANSACTION: &str = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
-
-/// The position before which no event can appear any more.
-const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
-
-/// SQL of the whole id of a transaction, from its low 32 bits `id` and an id `next` that is within 2^31 of it.
-macro_rules! whole_id {
-    () => {
-        "next - (((next - id + 2147483648) & 4294967295) - 2147483648)"
-    };
-}
-
-/// The position before which no event can appear any more, if Citus distributes the rows. All transactions begin on the
-/// coordinator, whose ids of transactions are the positions.
-///
-/// A transaction on several servers commits there after it has committed on the coordinator. It keeps the lock on its
-/// id meanwhile. If a server fails just then, the row in `pg_dist_transaction` stays until Citus has repeated the
-/// commit. Locks and rows have the low 32 bits of ids, of which the whole one is within 2^31 of the next: below it or,
-/// if its transaction runs, above.
-const POSITION_IF_SPREAD: &str = concat!(
-    "(SELECT min(",
-    whole_id!(),
-    ") FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS snapshot (next), \
-     LATERAL (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint & 4294967295 \
-     UNION ALL SELECT transactionid::text::bigint FROM pg_locks \
-     WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted \
-     UNION ALL SELECT xmin::text::bigint FROM pg_dist_transaction) AS running (id))"
-);
-
 /// Returns the position before which no event can appear any more.
 ///
 /// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began
@@ -201,10 +144,7 @@ pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
         }
-        AnyConnection::Postgres(_) => {
-            let position = if c.is_distributed() { POSITION_IF_SPREAD } else { POSITION };
-            diesel::select(ConstantSql(position)).get_result(c)?
-        }
+        AnyConnection::Postgres(_) => feed::first_unsettled_position(c)?,
     })
 }
 
@@ -216,49 +156,11 @@ pub(crate) fn list_since(c: &mut AnyConnection, position: i64) -> Result<Vec<(i6
         // Greater positions come from another cluster, from which the database was moved.
         AnyConnection::Postgres(_) if c.is_distributed() => {
             // The transactions of the servers that have the events are others.
-            let end: i64 = diesel::select(ConstantSql(NEXT_TRANSACTION)).get_result(c)?;
+            let end: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
             events.filter(e::position.ge(position)).filter(e::position.lt(end)).load(c)?
         }
         AnyConnection::Postgres(_) => {
-            let end = ConstantSql(NEXT_TRANSACTION);
-            events.filter(e::position.ge(position)).filter(e::position.lt(end)).load(c)?
+            events.filter(e::position.ge(position)).filter(e::position.lt(NEXT_TRANSACTION)).load(c)?
         }
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use database::Database;
-    use diesel::dsl::sql;
-    use testkit::{Backend, TestDatabase, block_on};
-
-    use super::*;
-
-    #[test]
-    fn low_bits_become_ids_below_and_above_the_next() {
-        block_on(async {
-            let test = TestDatabase::empty(Backend::Postgres).await;
-            let options = testkit::options(&test.url, "livestock");
-            let db = Database::open(options, Vec::new).await.unwrap();
-            let era = 1_i64 << 32;
-            for (next, id, whole) in [
-                (100, 99, 99),
-                (100, 100, 100),
-                (100, 101, 101),
-                (3 * era + 5, 7, 3 * era + 7),
-                (3 * era + 5, era - 2, 3 * era - 2),
-                (3 * era - 2, 3, 3 * era + 3),
-            ] {
-                let query = format!(
-                    "(SELECT {} FROM (VALUES ({next}::bigint, {id}::bigint)) AS v (next, id))",
-                    whole_id!()
-                );
-                let read = move |c: &mut AnyConnection| {
-                    let AnyConnection::Postgres(c) = c else { unreachable!("this is PostgreSQL") };
-                    Ok::<i64, Error>(diesel::select(sql::<BigInt>(&query)).get_result(c)?)
-                };
-                assert_eq!(db.read(read).await.unwrap(), whole, "{next} {id}");
-            }
-        });
-    }
 }

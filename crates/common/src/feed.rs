@@ -1,0 +1,440 @@
+//! The feed of events: pages, requests that wait for events, and streams (docs/api/events.md).
+//!
+//! A waiting request or an open stream holds no connection of the database and no queue: it has a place in the feed and
+//! reads from there when [`Feed`] reports that its readers have new events. One task of the service finds these.
+
+use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ContentEncoding};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse, Responder};
+use database::{Database, Json};
+use futures_util::stream;
+use tokio::sync::{Notify, broadcast};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::middleware::activity::DrainState;
+use crate::response::stream::streaming_body;
+use crate::{Caller, Error, IsHead};
+
+/// How often the database is asked for new events while somebody waits for them.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How often a waiting request or stream looks whether the service drains.
+const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time between two lines of a stream.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+/// The longest life of a stream.
+const STREAM_TIME: Duration = Duration::from_secs(30 * 60);
+/// The events that a stream reads at a time.
+const STREAM_PAGE: usize = 100;
+/// The open streams of a user.
+const STREAMS_OF_USER: usize = 5;
+/// The open streams of an organisation.
+const STREAMS_OF_ORGANISATION: usize = 50;
+/// The open streams and waiting requests of the service, each.
+const MAX_OPEN: usize = 2_000;
+
+/// A place in the feed: that of an event, or one between two events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// See [`database::feed`].
+    pub position: i64,
+    /// The number of the event.
+    pub n: i64,
+}
+
+impl Place {
+    /// The place before all events.
+    pub const START: Self = Self { position: i64::MIN, n: 0 };
+
+    /// Returns the cursor.
+    pub fn encode(self) -> String {
+        format!("{:x}.{:x}", self.position, self.n)
+    }
+
+    /// Reads a cursor.
+    pub fn decode(cursor: &str) -> Option<Self> {
+        let (position, n) = cursor.split_once('.')?;
+        let number = |text: &str| u64::from_str_radix(text, 16).ok().map(u64::cast_signed);
+        let place = Self { position: number(position)?, n: number(n)? };
+        (place.encode() == cursor && place.n >= 0).then_some(place)
+    }
+}
+
+/// An event as responses show it.
+#[derive(Clone, Debug)]
+pub struct FeedEvent {
+    /// Where the feed goes on after the event.
+    pub place: Place,
+    /// Member `type`.
+    pub event_type: String,
+    /// The event.
+    pub document: Json,
+}
+
+/// A page of the feed.
+#[derive(Clone, Debug)]
+pub struct FeedPage {
+    /// Oldest first.
+    pub events: Vec<FeedEvent>,
+    /// Where the next page begins.
+    pub next: Place,
+    /// Whether the next page may have events already.
+    pub more: bool,
+}
+
+impl FeedPage {
+    /// Returns the document of the response.
+    pub fn into_document(self) -> String {
+        let events: Vec<_> = self.events.into_iter().map(|event| event.document.0).collect();
+        let (events, cursor) = (events.join(","), self.next.encode());
+        format!(r#"{{"events":[{events}],"cursor":"{cursor}","more":{}}}"#, self.more)
+    }
+}
+
+/// Who reads events: organisations and users by id.
+#[derive(Clone, Debug, Default)]
+pub struct Readers {
+    /// The organisations of the events, or of the reader.
+    pub organisations: BTreeSet<String>,
+    /// The users of the events, or the reader as a user.
+    pub users: BTreeSet<String>,
+    /// All events, or events of more readers than are named.
+    pub all: bool,
+}
+
+impl Readers {
+    fn share_events_with(&self, other: &Self) -> bool {
+        self.all
+            || other.all
+            || !self.organisations.is_disjoint(&other.organisations)
+            || !self.users.is_disjoint(&other.users)
+    }
+}
+
+/// New events that the service found: where they end, and their readers.
+#[derive(Clone, Debug)]
+pub struct NewEvents {
+    /// The place of the last event.
+    pub end: Place,
+    /// Who reads them.
+    pub readers: Readers,
+}
+
+/// The waiting requests and open streams of the service.
+pub struct Feed {
+    news: broadcast::Sender<Arc<Readers>>,
+    somebody_waits: Notify,
+    open: Arc<Mutex<Open>>,
+}
+
+/// The open streams by tenant, and the numbers of streams and waiting requests.
+#[derive(Default)]
+struct Open {
+    streams: HashMap<String, usize>,
+    stream_count: usize,
+    waiting: usize,
+}
+
+impl Default for Feed {
+    fn default() -> Self {
+        // Who falls behind reads from its place, so that a short queue is enough.
+        let (news, _) = broadcast::channel(16);
+        Self { news, somebody_waits: Notify::new(), open: Arc::default() }
+    }
+}
+
+impl Feed {
+    /// Finds new events while somebody waits for them, until the service stops. `find` returns the events after a
+    /// place, or `None` if there are none.
+    pub async fn run<F>(&self, db: &Database, start: Place, find: F)
+    where
+        F: Fn(&mut database::AnyConnection, Place) -> Result<Option<NewEvents>, Error> + Clone + Send + 'static,
+    {
+        let mut place = start;
+        loop {
+            if self.news.receiver_count() == 0 {
+                self.somebody_waits.notified().await;
+            }
+            let find = find.clone();
+            match db.read(move |c| find(c, place)).await {
+                Ok(Some(found)) => {
+                    place = found.end;
+                    let _ = self.news.send(Arc::new(found.readers));
+                }
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(error = format!("{error:?}"), "new events could not be read");
+                }
+            }
+            sleep(POLL_INTERVAL).await;
+        }
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<Arc<Readers>> {
+        let news = self.news.subscribe();
+        self.somebody_waits.notify_one();
+        news
+    }
+
+    /// Reads a page. With no event in it, waits up to `wait` for one that `reader` reads. A service that drains, and a
+    /// HEAD request, do not wait.
+    ///
+    /// # Errors
+    /// Those of `read`, and 503 if 2,000 requests of this replica wait.
+    pub async fn wait<R, F>(
+        &self,
+        request: &HttpRequest,
+        reader: &Readers,
+        (mut place, wait): (Place, Duration),
+        read: R,
+    ) -> Result<FeedPage, Error>
+    where
+        R: Fn(Place) -> F,
+        F: Future<Output = Result<FeedPage, Error>>,
+    {
+        if wait.is_zero() || request.extensions().contains::<IsHead>() {
+            return read(place).await;
+        }
+        let end = Instant::now() + wait;
+        let _waiting = self.begin_waiting()?;
+        let mut news = self.subscribe();
+        loop {
+            let page = read(place).await?;
+            if !page.events.is_empty() {
+                return Ok(page);
+            }
+            place = page.next;
+            let may_have_more = page.more || wait_for_news(&mut news, reader, request, end).await;
+            if !may_have_more {
+                return Ok(page);
+            }
+        }
+    }
+
+    /// Returns a stream of server-sent events from a place on. It ends after 30 minutes, when the token expires
+    /// (`token_expires`), or when the service drains.
+    ///
+    /// # Errors
+    /// Those of the first `read`; 429 if the user has 5 streams or the organisation has 50, 503 if the replica has
+    /// 2,000.
+    pub async fn stream<R, F>(
+        self: &Arc<Self>,
+        request: &HttpRequest,
+        caller: &Caller,
+        reader: Readers,
+        place: Place,
+        read: R,
+    ) -> Result<EventStream, Error>
+    where
+        R: Fn(Place, usize) -> F + 'static,
+        F: Future<Output = Result<FeedPage, Error>> + 'static,
+    {
+        let slot = self.open_stream(caller)?;
+        let news = self.subscribe();
+        let now = Instant::now();
+        let first = Some(read(place, STREAM_PAGE).await?);
+        let state = StreamState {
+            news,
+            reader,
+            request: request.clone(),
+            place,
+            first,
+            more: false,
+            end: now + STREAM_TIME.min(caller.time_left()),
+            _slot: slot,
+        };
+        let read = std::rc::Rc::new(read);
+        let parts = stream::try_unfold(state, move |mut state| {
+            let read = read.clone();
+            async move {
+                let part = state.next_part(&*read).await?;
+                Ok(part.map(|part| (part, state)))
+            }
+        });
+        Ok(EventStream(HttpResponse::Ok()
+            .content_type("text/event-stream")
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .insert_header(("x-accel-buffering", "no"))
+            // Compression would hold events back.
+            .insert_header((CONTENT_ENCODING, ContentEncoding::Identity))
+            .body(streaming_body(parts))))
+    }
+
+    fn begin_waiting(&self) -> Result<Slot, Error> {
+        let mut open = lock(&self.open);
+        if open.waiting >= MAX_OPEN {
+            return Err(Error::Busy("2,000 requests wait for events: try again later, or without wait."));
+        }
+        open.waiting += 1;
+        Ok(Slot { open: self.open.clone(), tenants: None })
+    }
+
+    fn open_stream(&self, caller: &Caller) -> Result<Slot, Error> {
+        let user = format!("user {}", caller.user_id);
+        let organisation = caller.organisation.as_ref().map(|own| format!("organisation {}", own.id));
+        let mut open = lock(&self.open);
+        if open.stream_count >= MAX_OPEN {
+            return Err(Error::Busy("2,000 streams are open: try again later."));
+        }
+        let count = |tenant: &str| open.streams.get(tenant).copied().unwrap_or_default();
+        if count(&user) >= STREAMS_OF_USER {
+            return Err(Error::TenantBusy("5 streams of the user are open: close one of them first."));
+        }
+        if organisation.as_deref().is_some_and(|tenant| count(tenant) >= STREAMS_OF_ORGANISATION) {
+            return Err(Error::TenantBusy("50 streams of the organisation are open: close one of them first."));
+        }
+        let tenants: Vec<_> = [Some(user), organisation].into_iter().flatten().collect();
+        for tenant in &tenants {
+            *open.streams.entry(tenant.clone()).or_default() += 1;
+        }
+        open.stream_count += 1;
+        metrics::gauge!("drover_event_streams").increment(1.0);
+        Ok(Slot { open: self.open.clone(), tenants: Some(tenants) })
+    }
+}
+
+fn lock(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A waiting request, or an open stream with its tenants. Dropped when it ends.
+struct Slot {
+    open: Arc<Mutex<Open>>,
+    tenants: Option<Vec<String>>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let mut open = lock(&self.open);
+        let Some(tenants) = &self.tenants else {
+            open.waiting -= 1;
+            return;
+        };
+        open.stream_count -= 1;
+        metrics::gauge!("drover_event_streams").decrement(1.0);
+        for tenant in tenants {
+            if let Some(count) = open.streams.get_mut(tenant) {
+                *count -= 1;
+            }
+        }
+        open.streams.retain(|_, count| *count > 0);
+    }
+}
+
+/// Waits for events that `reader` reads, and returns true; or false at the end or if the service drains.
+async fn wait_for_news(
+    news: &mut broadcast::Receiver<Arc<Readers>>,
+    reader: &Readers,
+    request: &HttpRequest,
+    end: Instant,
+) -> bool {
+    let is_draining = || DrainState::of(request).is_some_and(|drain| drain.has_begun());
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() || is_draining() {
+            return false;
+        }
+        match timeout(left.min(DRAIN_INTERVAL), news.recv()).await {
+            Ok(Ok(found)) if found.share_events_with(reader) => return true,
+            Ok(Err(broadcast::error::RecvError::Lagged(_))) => return true,
+            Ok(Err(broadcast::error::RecvError::Closed)) => return false,
+            Ok(Ok(_)) | Err(_) => {}
+        }
+    }
+}
+
+/// An open stream.
+struct StreamState {
+    news: broadcast::Receiver<Arc<Readers>>,
+    reader: Readers,
+    request: HttpRequest,
+    place: Place,
+    /// The first page, which was read before the response began.
+    first: Option<FeedPage>,
+    /// Whether the next page may have events already.
+    more: bool,
+    end: Instant,
+    _slot: Slot,
+}
+
+impl StreamState {
+    /// Returns the next events, or a comment if there are none for a while. `None` at the end.
+    async fn next_part<R, F>(&mut self, read: &R) -> Result<Option<Vec<u8>>, Error>
+    where
+        R: Fn(Place, usize) -> F,
+        F: Future<Output = Result<FeedPage, Error>>,
+    {
+        if let Some(page) = self.first.take() {
+            // The client knows at once that the stream is open, and where to continue if it breaks before an event.
+            let mut part = format!(": open\nid: {}\n\n", self.place.encode()).into_bytes();
+            part.extend(self.write(page));
+            return Ok(Some(part));
+        }
+        loop {
+            if Instant::now() >= self.end {
+                return Ok(None);
+            }
+            let comment_at = (Instant::now() + COMMENT_INTERVAL).min(self.end);
+            let has_news =
+                self.more || wait_for_news(&mut self.news, &self.reader, &self.request, comment_at).await;
+            if DrainState::of(&self.request).is_some_and(|drain| drain.has_begun()) {
+                return Ok(None);
+            }
+            if !has_news {
+                return Ok((Instant::now() < self.end).then(|| b": alive\n\n".to_vec()));
+            }
+            let page = read(self.place, STREAM_PAGE).await?;
+            let part = self.write(page);
+            if !part.is_empty() {
+                return Ok(Some(part));
+            }
+        }
+    }
+
+    fn write(&mut self, page: FeedPage) -> Vec<u8> {
+        self.place = page.next;
+        self.more = page.more;
+        let mut part = String::new();
+        for FeedEvent { place, event_type, document } in page.events {
+            let (cursor, data) = (place.encode(), document.0);
+            part.push_str(&format!("id: {cursor}\nevent: {event_type}\ndata: {data}\n\n"));
+        }
+        part.into_bytes()
+    }
+}
+
+/// A response of server-sent events.
+pub struct EventStream(HttpResponse);
+
+impl Responder for EventStream {
+    type Body = actix_web::body::BoxBody;
+
+    fn respond_to(self, _: &HttpRequest) -> HttpResponse {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn cursors_are_read_as_they_were_written(position in any::<i64>(), n in 0..i64::MAX) {
+            let place = Place { position, n };
+            prop_assert_eq!(Place::decode(&place.encode()), Some(place));
+        }
+
+        #[test]
+        fn other_texts_are_no_cursors(text in "[0-9a-fA-F+. -]{0,20}") {
+            if let Some(place) = Place::decode(&text) {
+                prop_assert_eq!(place.encode(), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The order of events that transactions record while others run, on PostgreSQL.
+//!
+//! A transaction may commit after one that began later, so the numbers that a sequence assigns do not become visible in
+//! their order. Each event therefore has a position: at least the id of its transaction. All transactions below the
+//! oldest running one have ended, so events below [`first_unsettled_position`] are complete, and a reader that stops
+//! there misses none. SQLite has one writer, whose events become visible in the order of their numbers.
+
+use diesel::expression::ValidGrouping;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::BigInt;
+
+use crate::{AnyConnection, Error, MultiBackend};
+
+/// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
+#[derive(Clone, Copy, Debug, ValidGrouping)]
+pub struct ConstantSql(&'static str);
+
+impl Expression for ConstantSql {
+    type SqlType = BigInt;
+}
+
+impl<Q> AppearsOnTable<Q> for ConstantSql {}
+
+impl<Q> SelectableExpression<Q> for ConstantSql {}
+
+impl QueryId for ConstantSql {
+    type QueryId = ();
+    /// The cache of statements uses the text as the key.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<MultiBackend> for ConstantSql {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql(self.0);
+        Ok(())
+    }
+}
+
+/// The first id above those of the transactions that have ended, on PostgreSQL.
+pub const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+
+/// The position before which no event can appear any more.
+const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
+
+/// SQL of the whole id of a transaction, from its low 32 bits `id` and an id `next` that is within 2^31 of it.
+macro_rules! whole_id {
+    () => {
+        "next - (((next - id + 2147483648) & 4294967295) - 2147483648)"
+    };
+}
+
+/// See `whole_id`.
+#[doc(hidden)]
+pub const WHOLE_ID: &str = whole_id!();
+
+/// The position before which no event can appear any more, if Citus distributes the rows. All transactions begin on the
+/// coordinator, whose ids of transactions are the positions.
+///
+/// A transaction on several servers commits there after it has committed on the coordinator. It keeps the lock on its
+/// id meanwhile. If a server fails just then, the row in `pg_dist_transaction` stays until Citus has repeated the
+/// commit. Locks and rows have the low 32 bits of ids, of which the whole one is within 2^31 of the next: below it or,
+/// if its transaction runs, above.
+const POSITION_IF_SPREAD: &str = concat!(
+    "(SELECT min(",
+    whole_id!(),
+    ") FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS snapshot (next), \
+     LATERAL (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint & 4294967295 \
+     UNION ALL SELECT transactionid::text::bigint FROM pg_locks \
+     WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted \
+     UNION ALL SELECT xmin::text::bigint FROM pg_dist_transaction) AS running (id))"
+);
+
+/// Returns the position before which no event can appear any more, on PostgreSQL.
+///
+/// # Errors
+/// Those of the database.
+pub fn first_unsettled_position(c: &mut AnyConnection) -> Result<i64, Error> {
+    let position = if c.is_distributed() { POSITION_IF_SPREAD } else { POSITION };
+    Ok(diesel::select(ConstantSql(position)).get_result(c)?)
+}
+
