@@ -1,22 +1,32 @@
-//! Verification of bearer tokens.
+//! Verification of bearer tokens of the two issuers: the identity provider, and the system service for service accounts.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::{self, HeaderMap};
+use anyhow::ensure;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, get_current_timestamp};
 use serde_json::Value;
+use url::Url;
 
-use super::identity::Identity;
-use super::keys::{KeySet, Source};
-use super::strict::{UniqueMembers, check_header, is_duplicate};
+use super::identity::{Identity, SERVICE_ACCOUNT_PREFIX};
+use super::keys::{FETCH_TIMEOUT, KeyLoader, KeySet, Source};
+use super::settings::is_trusted;
+use super::strict::{UniqueMembers, check_header, is_duplicate, stated_issuer};
 use super::token_cache::{TokenCache, VerifiedToken, digest};
 use super::{AuthError, Caller};
 use crate::config::{Auth, Claims};
 use crate::telemetry::context::RequestContext;
 
-/// Verifies tokens with the configured keys, issuer and audience.
+/// Verifies tokens with the configured keys, issuer and audience. Only the keys of its issuer verify a token.
 pub struct Verifier {
+    /// The keys of the identity provider.
     keys: KeySet,
+    /// The keys of service accounts, where these are accepted.
+    service_accounts: OnceLock<KeySet>,
+    /// Whether service accounts are accepted; by default they are, once their keys have a source.
+    accepts_service_accounts: Option<bool>,
+    /// `auth.issuer`.
+    provider: Option<String>,
     /// The requirements for each algorithm.
     validations: [Validation; 3],
     /// Accepted difference between clocks in seconds.
@@ -43,19 +53,22 @@ impl Verifier {
     /// Fails if no HTTP client can be built.
     pub(crate) fn new(config: &Auth) -> anyhow::Result<Self> {
         let source = Source::of(config)?;
-        let (issuer, audience) = (config.issuer.as_slice(), config.audience.as_slice());
+        let audience = config.audience.as_slice();
         let validation = |algorithm| {
             let mut validation = Validation::new(algorithm);
             validation.leeway = config.leeway_seconds;
             validation.validate_nbf = true;
             // `sub` is not among them, since the claim of the user id is configurable.
             validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-            validation.set_issuer(issuer);
+            // The issuer is that of the key: see `verify`.
             validation.set_audience(audience);
             validation
         };
         Ok(Self {
-            keys: KeySet::new(source),
+            keys: KeySet::new(source, config.issuer.clone()),
+            service_accounts: OnceLock::new(),
+            accepts_service_accounts: config.service_accounts,
+            provider: config.issuer.clone(),
             validations: [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA].map(validation),
             leeway: config.leeway_seconds,
             claims: config.claims.clone(),
@@ -63,12 +76,62 @@ impl Verifier {
         })
     }
 
+    /// Accepts tokens of service accounts from now on, unless `auth.service_accounts` is off. The system service at
+    /// `system_url` issues them and publishes their keys, which are fetched when a token needs them.
+    ///
+    /// # Errors
+    /// Fails if `auth.service_accounts` is on and others could change the keys in transit. Without the setting, service
+    /// accounts are then not accepted.
+    pub fn accept_service_accounts_of(&self, system_url: &str) -> anyhow::Result<()> {
+        if self.accepts_service_accounts == Some(false) {
+            return Ok(());
+        }
+        let url: Url = format!("{}/", system_url.trim_end_matches('/')).parse()?;
+        if !is_trusted(&url) {
+            let message = "service.system_url (DROVER_SERVICE__SYSTEM_URL) must be https:// or in a private network for \
+                           tokens of service accounts: change it, or set auth.service_accounts \
+                           (DROVER_AUTH__SERVICE_ACCOUNTS) to false";
+            ensure!(self.accepts_service_accounts.is_none(), message);
+            tracing::warn!(reason = message, "tokens of service accounts are not accepted");
+            return Ok(());
+        }
+        let client = crate::http::client(FETCH_TIMEOUT)?;
+        self.set_service_accounts(Source::System(client, url));
+        Ok(())
+    }
+
+    /// Accepts tokens of service accounts that this service issues itself, unless `auth.service_accounts` is off.
+    pub fn accept_own_service_accounts(&self, load: KeyLoader) {
+        if self.accepts_service_accounts != Some(false) {
+            self.set_service_accounts(Source::Own(load));
+        }
+    }
+
+    fn set_service_accounts(&self, source: Source) {
+        // A second source is ignored: services name theirs once.
+        let _ = self.service_accounts.set(KeySet::new(source, self.provider.clone()));
+    }
+
+    /// Loads the keys of service accounts for `check-config`. Returns what was found, for people, or `None` if service
+    /// accounts are not accepted.
+    ///
+    /// # Errors
+    /// Fails if the keys cannot be read.
+    pub(crate) async fn check_service_accounts(&self) -> Option<anyhow::Result<String>> {
+        let keys = self.service_accounts.get()?;
+        Some(keys.reload().await.map(|()| keys.describe()))
+    }
+
     /// Fetches the keys again, regardless of the minimum interval.
     ///
     /// # Errors
     /// Fails if the source cannot be read. The present keys then stay in use.
     pub async fn reload(&self) -> anyhow::Result<()> {
-        self.keys.reload().await
+        self.keys.reload().await?;
+        match self.service_accounts.get() {
+            Some(keys) => keys.reload().await,
+            None => Ok(()),
+        }
     }
 
     /// Returns true once the keys were loaded.
@@ -119,6 +182,8 @@ impl Verifier {
             user_name: identity.name,
             organisation: identity.organisation,
             admin: identity.admin,
+            roles: identity.roles,
+            is_service_account: identity.is_service_account,
             token: token.into(),
             request,
         })
@@ -128,17 +193,21 @@ impl Verifier {
     async fn verify(&self, token: &str) -> Result<Arc<VerifiedToken>, AuthError> {
         let digest = digest(token);
         let cached = self.cache.get(&digest);
-        let kid = if let Some(cached) = &cached {
-            cached.kid.clone()
+        let (kid, is_service_account) = if let Some(cached) = &cached {
+            (cached.kid.clone(), cached.identity.is_service_account)
         } else {
             check_header(token)?;
-            decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?.kid
+            let header = decode_header(token).map_err(|_| AuthError::BadToken("the token cannot be read"))?;
+            (header.kid, self.is_of_other_issuer(token))
         };
-        let Some(key) = self.keys.find(kid.as_deref()).await else {
-            return Err(if self.keys.is_empty() {
-                AuthError::NoKeys
-            } else {
-                AuthError::BadToken("the key is unknown")
+        let service_accounts = self.service_accounts.get().filter(|_| is_service_account);
+        let keys = service_accounts.unwrap_or(&self.keys);
+        let Some(key) = keys.find(kid.as_deref()).await else {
+            return Err(match (keys.is_empty(), service_accounts.is_some()) {
+                (true, false) => AuthError::NoKeys("The identity provider"),
+                (true, true) if states_service_account(token) => AuthError::NoKeys("The system service"),
+                (true, true) => AuthError::BadToken(OTHER_ISSUER),
+                (false, _) => AuthError::BadToken("the key is unknown"),
             });
         };
         let is_valid =
@@ -152,18 +221,36 @@ impl Verifier {
             .map_err(|error| AuthError::BadToken(reason(error.kind())))?
             .claims
             .0;
-        // RFC 7519, section 4.1.1, defines one issuer. The library also accepts an array that contains it.
-        if !claims.get("iss").is_some_and(Value::is_string) {
-            return Err(AuthError::BadToken("the issuer is not a string"));
+        // RFC 7519, section 4.1.1, defines one issuer, so an array that contains it is refused.
+        match claims.get("iss") {
+            Some(Value::String(issuer)) if **issuer == *key.issuer => {}
+            Some(Value::String(_)) => return Err(AuthError::BadToken(OTHER_ISSUER)),
+            _ => return Err(AuthError::BadToken("the issuer is not a string")),
         }
         // Tokens whose times are not whole seconds are valid for this request, but never from the cache.
         let not_before = claims.get("nbf").map_or(0, |nbf| nbf.as_u64().unwrap_or(u64::MAX));
         let expires_at = claims.get("exp").and_then(Value::as_u64).unwrap_or(0);
-        let identity = Identity::from_claims(&claims, &self.claims)?;
+        let identity = match service_accounts {
+            Some(_) => Identity::of_service_account(&claims)?,
+            None => Identity::from_claims(&claims, &self.claims)?,
+        };
         let verified = Arc::new(VerifiedToken { kid, key, not_before, expires_at, identity });
         self.cache.insert(digest, verified.clone());
         Ok(verified)
     }
+
+    /// Returns true if a token states another issuer than the identity provider, and so may be one of a service account.
+    fn is_of_other_issuer(&self, token: &str) -> bool {
+        self.service_accounts.get().is_some()
+            && stated_issuer(token).is_some_and(|(issuer, _)| Some(issuer) != self.provider)
+    }
+}
+
+const OTHER_ISSUER: &str = "the token is from another issuer";
+
+/// Returns true if a token states the user id of a service account.
+fn states_service_account(token: &str) -> bool {
+    stated_issuer(token).is_some_and(|(_, user)| user.starts_with(SERVICE_ACCOUNT_PREFIX))
 }
 
 /// Returns the reason for a client why a token is invalid.
@@ -172,7 +259,7 @@ fn reason(error: &ErrorKind) -> &'static str {
         ErrorKind::ExpiredSignature => "the token has expired",
         ErrorKind::ImmatureSignature => "the token is not valid yet",
         ErrorKind::InvalidAudience => "the token is for another audience",
-        ErrorKind::InvalidIssuer => "the token is from another issuer",
+        ErrorKind::InvalidIssuer => OTHER_ISSUER,
         ErrorKind::MissingRequiredClaim(_) => "the token lacks a claim",
         ErrorKind::InvalidAlgorithm => "the token uses another algorithm than its key",
         ErrorKind::InvalidClaimFormat(_) => "a claim has the wrong type",
