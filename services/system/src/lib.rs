@@ -151,7 +151,7 @@ impl Service for System {
             scanner: Scanner::open(settings)?,
             places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
             countries: Countries::open(&enabled)?,
-            issuer: Issuer::open(context),
+            issuer: Issuer::open(context)?,
             cache,
             secrets,
             settings: settings.clone(),

@@ -268,3 +268,172 @@ fn reason(error: &ErrorKind) -> &'static str {
         _ => "the signature is wrong",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+    use ed25519_dalek::{Signer, SigningKey};
+    use serde_json::json;
+    use testkit::{AUDIENCE, ISSUER, User};
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
+    use super::*;
+    use crate::auth::Role;
+
+    /// The key id of the identity provider's key.
+    const PROVIDER_KEY: &str = "test";
+    const SYSTEM: &str = "https://system.example";
+
+    fn key(seed: u8) -> SigningKey {
+        SigningKey::from_bytes(&[seed; 32])
+    }
+
+    /// Publishes the keys of service accounts, each with its id, in place of earlier ones.
+    async fn publish(server: &MockServer, issuer: &str, keys: &[(&str, SigningKey)]) {
+        server.reset().await;
+        let key = |(kid, key): &(&str, SigningKey)| {
+            let x = URL_SAFE_NO_PAD.encode(key.verifying_key().as_bytes());
+            json!({"kty": "OKP", "crv": "Ed25519", "kid": kid, "x": x})
+        };
+        let set = json!({"keys": keys.iter().map(key).collect::<Vec<_>>()});
+        for (name, document) in
+            [("oauth-authorization-server", json!({ "issuer": issuer })), ("jwks.json", set)]
+        {
+            let response = ResponseTemplate::new(200).set_body_json(document);
+            Mock::given(path(format!("/.well-known/{name}"))).respond_with(response).mount(server).await;
+        }
+    }
+
+    async fn verifier(change: impl FnOnce(&mut Auth)) -> Verifier {
+        let mut config = Auth {
+            jwks_file: Some(testkit::jwks_file().to_owned()),
+            issuer: Some(ISSUER.into()),
+            audience: Some(AUDIENCE.into()),
+            ..Auth::default()
+        };
+        change(&mut config);
+        Verifier::open(&config).await.unwrap()
+    }
+
+    /// Returns a token of a service account with these members changed.
+    fn token(kid: &str, key: &SigningKey, members: &Value) -> String {
+        let mut claims = User::of("farm").claims;
+        claims["iss"] = json!(SYSTEM);
+        claims["sub"] = json!("service-account:1");
+        for (name, value) in members.as_object().unwrap() {
+            claims[name] = value.clone();
+        }
+        let header = json!({"alg": "EdDSA", "kid": kid});
+        let signed = [&header, &claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string())).join(".");
+        let signature = URL_SAFE_NO_PAD.encode(key.sign(signed.as_bytes()).to_bytes());
+        format!("{signed}.{signature}")
+    }
+
+    /// Returns the reason why a token is refused.
+    async fn refusal(verifier: &Verifier, token: &str) -> &'static str {
+        match verifier.verify(token).await.err() {
+            None => "valid",
+            Some(AuthError::BadToken(reason)) => reason,
+            Some(AuthError::NoKeys(source)) => source,
+            Some(AuthError::NoToken) => "no token",
+        }
+    }
+
+    #[test]
+    fn only_the_keys_of_its_issuer_verify_a_token() {
+        testkit::block_on(async {
+            let system = MockServer::start().await;
+            // With the key id of the identity provider.
+            publish(&system, SYSTEM, &[(PROVIDER_KEY, key(1)), ("a", key(2))]).await;
+            let verifier = verifier(|_| ()).await;
+            let provider = User::of("farm");
+            assert_eq!(refusal(&verifier, &token("a", &key(2), &json!({}))).await, "the key is unknown");
+            verifier.accept_service_accounts_of(&format!("{}/", system.uri())).unwrap();
+            for (kid, key) in [(PROVIDER_KEY, key(1)), ("a", key(2))] {
+                let token = token(kid, &key, &json!({"roles": ["viewer", "admin"]}));
+                for _ in 0..2 {
+                    let identity = verifier.verify(&token).await.ok().unwrap().identity.clone();
+                    assert_eq!((identity.admin, identity.roles), (false, vec![Role::Viewer]));
+                    assert!(identity.is_service_account);
+                }
+            }
+            assert!(!verifier.verify(&provider.token()).await.ok().unwrap().identity.is_service_account);
+            let reserved = "its user id is reserved for service accounts";
+            for (token, reason) in [
+                (provider.clone().with("iss", SYSTEM).token(), "the signature is wrong"),
+                (provider.clone().with("sub", "service-account:1").token(), reserved),
+                (provider.token_with_kid("a"), "the key is unknown"),
+                (token(PROVIDER_KEY, &key(1), &json!({"iss": ISSUER})), "the signature is wrong"),
+                (token("a", &key(2), &json!({"iss": ISSUER})), "the key is unknown"),
+                (token("a", &key(2), &json!({"iss": "https://other.example"})), OTHER_ISSUER),
+                (token("a", &key(2), &json!({"iss": [SYSTEM]})), "the key is unknown"),
+                (token("a", &key(2), &json!({"aud": "other"})), "the token is for another audience"),
+                (token("a", &key(2), &json!({"exp": 1})), "the token has expired"),
+                (token("a", &key(2), &json!({"sub": "ann"})), "its user id is none of a service account"),
+                (token("b", &key(2), &json!({})), "the key is unknown"),
+            ] {
+                assert_eq!(refusal(&verifier, &token).await, reason, "{token}");
+            }
+        });
+    }
+
+    #[test]
+    fn keys_are_fetched_again_when_a_token_names_an_unknown_one() {
+        testkit::block_on(async {
+            let system = MockServer::start().await;
+            let verifier = verifier(|_| ()).await;
+            verifier.accept_service_accounts_of(&system.uri()).unwrap();
+            let (old, new) = (token("a", &key(1), &json!({})), token("b", &key(2), &json!({})));
+            assert_eq!(refusal(&verifier, &old).await, "The system service", "it is older, or away");
+            let stranger = User::of("farm").with("iss", "https://other.example").token();
+            assert_eq!(refusal(&verifier, &stranger).await, OTHER_ISSUER);
+            publish(&system, SYSTEM, &[("a", key(1))]).await;
+            assert_eq!(refusal(&verifier, &old).await, "valid");
+            publish(&system, SYSTEM, &[("b", key(2)), ("a", key(1))]).await;
+            // Whoever sends tokens of unknown keys meanwhile delays those of new ones by a second, and causes one fetch.
+            let unknown = token("c", &key(3), &json!({}));
+            let attack = (0..20).map(|_| refusal(&verifier, &unknown));
+            let (reasons, reason) =
+                tokio::join!(futures_util::future::join_all(attack), refusal(&verifier, &new));
+            assert_eq!(reason, "valid");
+            assert!(reasons.iter().all(|reason| *reason == "the key is unknown"));
+            let requests = system.received_requests().await.unwrap();
+            assert!(requests.len() <= 4, "{}", requests.len());
+            assert_eq!(refusal(&verifier, &old).await, "valid");
+            // The keys stay in use while system is away.
+            system.reset().await;
+            assert_eq!(refusal(&verifier, &unknown).await, "the key is unknown");
+            assert_eq!(refusal(&verifier, &new).await, "valid");
+        });
+    }
+
+    #[test]
+    fn system_must_be_another_issuer_and_its_keys_safe_in_transit() {
+        testkit::block_on(async {
+            let system = MockServer::start().await;
+            publish(&system, ISSUER, &[("a", key(1))]).await;
+            let same = verifier(|_| ()).await;
+            same.accept_service_accounts_of(&system.uri()).unwrap();
+            let of_provider = token("a", &key(1), &json!({"iss": ISSUER}));
+            assert_eq!(refusal(&same, &of_provider).await, "the key is unknown");
+            let error = format!("{:#}", same.check_service_accounts().await.unwrap().err().unwrap());
+            assert!(error.contains("auth.issuer (DROVER_AUTH__ISSUER)"), "{error}");
+
+            let public = "http://system.example";
+            let by_default = verifier(|_| ()).await;
+            by_default.accept_service_accounts_of(public).unwrap();
+            assert!(by_default.check_service_accounts().await.is_none());
+            let demanded = verifier(|config| config.service_accounts = Some(true)).await;
+            let error = demanded.accept_service_accounts_of(public).err().unwrap().to_string();
+            assert!(
+                error.contains("service.system_url") && error.contains("auth.service_accounts"),
+                "{error}"
+            );
+            let off = verifier(|config| config.service_accounts = Some(false)).await;
+            off.accept_service_accounts_of(&system.uri()).unwrap();
+            assert!(off.check_service_accounts().await.is_none());
+        });
+    }
+}

@@ -1,6 +1,7 @@
 //! The issuer of tokens of service accounts: its keys, its tokens (RFC 7519), and what it publishes of both (RFC 7517,
 //! RFC 8414).
 
+use anyhow::ensure;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -34,14 +35,24 @@ pub(crate) struct Issuer {
 
 impl Issuer {
     /// Creates the issuer, and makes the service accept its tokens.
-    pub(crate) fn open(context: &ServiceContext) -> Self {
+    ///
+    /// # Errors
+    /// Fails if the identity provider has the same issuer. The message names the settings.
+    pub(crate) fn open(context: &ServiceContext) -> anyhow::Result<Self> {
+        let is_enabled = context.auth.service_accounts != Some(false);
+        ensure!(
+            !is_enabled || context.auth.issuer.as_ref() != Some(&context.public_url),
+            "server.public_url (DROVER_SERVER__PUBLIC_URL) is the issuer of the tokens of service accounts, and must not be \
+             auth.issuer (DROVER_AUTH__ISSUER): change it, or set auth.service_accounts \
+             (DROVER_AUTH__SERVICE_ACCOUNTS) to false"
+        );
         context.verifier.accept_own_service_accounts(key_loader(&context.db, &context.public_url));
-        Self {
+        Ok(Self {
             url: context.public_url.clone(),
             audience: context.auth.audience.clone().unwrap_or_default(),
             failures: FailureLimiter::new(),
-            is_enabled: context.auth.service_accounts != Some(false),
-        }
+            is_enabled,
+        })
     }
 
     /// Checks that this deployment has service accounts.

@@ -35,6 +35,16 @@ impl Policy for Manager {
     }
 }
 
+/// Requires a caller who is no service account.
+pub(super) struct Reader;
+
+impl Policy for Reader {
+    const DENIED_MESSAGE: &'static str = "Service accounts do not list service accounts.";
+    fn allows(caller: &Caller) -> bool {
+        !caller.is_service_account
+    }
+}
+
 /// Requires a caller who may create service accounts: with an organisation, and no service account.
 pub(super) struct Creator;
 

@@ -12,7 +12,7 @@ use database::{AnyConnection, Id};
 use crate::service_accounts::form::{
     ServiceAccountForm, ServiceAccountPatch, distinct, validate_form, validate_patch,
 };
-use crate::service_accounts::model::{Creator, Manager, ServiceAccount, generate_secret};
+use crate::service_accounts::model::{Creator, Manager, Reader, ServiceAccount, generate_secret};
 use crate::service_accounts::store::{self, NewAccount};
 use crate::{System, examples};
 
@@ -59,7 +59,7 @@ pub(super) async fn create(
     params(ListParams), responses((status = 200, body = [ServiceAccount]), ErrorResponses))]
 #[get("/service-accounts")]
 pub(super) async fn list(
-    caller: Authorized<Manager>,
+    caller: Authorized<Reader>,
     query: Query<ListParams>,
     request: HttpRequest,
     system: Data<System>,
