@@ -1,4 +1,5 @@
-//! Verification of bearer tokens of the two issuers: the identity provider, and the system service for service accounts.
+//! Verification of the bearer tokens of two issuers: the identity provider, and the system service for service
+//! accounts.
 
 use std::sync::{Arc, OnceLock};
 
@@ -239,7 +240,7 @@ impl Verifier {
         Ok(verified)
     }
 
-    /// Returns true if a token states another issuer than the identity provider, and so may be one of a service account.
+    /// Returns true if a token states another issuer than the identity provider, so that it may be a service account's.
     fn is_of_other_issuer(&self, token: &str) -> bool {
         self.service_accounts.get().is_some()
             && stated_issuer(token).is_some_and(|(issuer, _)| Some(issuer) != self.provider)
@@ -392,7 +393,7 @@ mod tests {
             publish(&system, SYSTEM, &[("a", key(1))]).await;
             assert_eq!(refusal(&verifier, &old).await, "valid");
             publish(&system, SYSTEM, &[("b", key(2)), ("a", key(1))]).await;
-            // Whoever sends tokens of unknown keys meanwhile delays those of new ones by a second, and causes one fetch.
+            // Tokens of unknown keys delay those of new keys by a second at most, and cause one fetch together.
             let unknown = token("c", &key(3), &json!({}));
             let attack = (0..20).map(|_| refusal(&verifier, &unknown));
             let (reasons, reason) =

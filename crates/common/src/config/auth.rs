@@ -23,8 +23,8 @@ pub struct Auth {
     pub audience: Option<String>,
     /// Allowed difference between clocks, in seconds.
     pub leeway_seconds: u64,
-    /// Whether tokens of [service accounts](../../../../docs/api/authentication.md#service-accounts) are accepted.
-    /// Default: `true` in services whose `service.system_url` is `https://` or in a private network, and in system.
+    /// Whether tokens of service accounts (`docs/api/authentication.md`) are accepted, and issued by system. Default:
+    /// `true` in system, and in services whose `service.system_url` is `https://` or in a private network.
     pub service_accounts: Option<bool>,
     /// Names of the claims.
     pub claims: Claims,

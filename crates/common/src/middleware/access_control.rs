@@ -1,5 +1,6 @@
 //! The checks before a handler runs: identifies the caller and refuses requests because of their method, their rate,
-//! their `Accept` header or the roles of the caller. They run inside the CORS layer, so that browsers can read the error.
+//! their `Accept` header or the roles of the caller. They run inside the CORS layer, so that browsers can read the
+//! error.
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};

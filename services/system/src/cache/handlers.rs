@@ -68,8 +68,8 @@ impl ClearCache {
 /// `location:words:`, `location:address:` or `address:search:`. With a shared cache, the entries are gone for all
 /// replicas when this operation responds, and the other replicas reload their secrets within 5 s. With the embedded
 /// cache, each replica has its own cache: only the replica that responds clears its entries and reloads its secrets.
-/// `secrets` reloads in this service only: logistics and livestock accept tokens of a key that the identity provider has
-/// withdrawn for up to ten more minutes.
+/// `secrets` reloads in this service only: logistics and livestock accept tokens of a key that the identity provider
+/// has withdrawn for up to ten more minutes.
 #[utoipa::path(operation_id = "clear_cache", tag = "cache", security(("bearer" = [])),
     extensions(("x-roles" = json!(["admin"]))),
     request_body = ClearCache,

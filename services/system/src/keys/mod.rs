@@ -1,5 +1,5 @@
-//! The keys of signed links and of the tokens of service accounts. They are random, made at the first start, kept in the
-//! database, which replicas share, and replaced by `secrets` of `POST /v1/cache`.
+//! The keys of signed links and of the tokens of service accounts. They are random, made at the first start, kept in
+//! the database, which replicas share, and replaced by `secrets` of `POST /v1/cache`.
 
 mod store;
 

@@ -14,16 +14,20 @@ use super::issuer::TOKEN_SECONDS;
 
 /// The request for a token. A client that authenticates by HTTP Basic sends neither id nor secret here.
 #[derive(Deserialize, ToSchema)]
+#[schema(example = json!({
+    "grant_type": "client_credentials",
+    "client_id": crate::examples::SERVICE_ACCOUNT,
+    "client_secret": "drover_sa_4lJ2kW1mC0xqkQYx8u0X0q5Jt3cI9bZgq6v7m2nP1sE",
+}))]
 #[expect(dead_code, reason = "describes the form, which is read by name")]
 pub(super) struct TokenForm {
     /// `client_credentials`.
-    #[schema(example = "client_credentials")]
     grant_type: String,
     /// The client id of the service account.
-    #[schema(nullable = false, example = "01955bf1-6c00-7a10-8000-000000000203")]
+    #[schema(nullable = false)]
     client_id: Option<String>,
     /// The client secret.
-    #[schema(nullable = false, example = "drover_sa_4lJ2kW1mC0xqkQYx8u0X0q5Jt3cI9bZgq6v7m2nP1sE")]
+    #[schema(nullable = false)]
     client_secret: Option<String>,
 }
 

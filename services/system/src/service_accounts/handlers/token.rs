@@ -15,8 +15,7 @@ use crate::service_accounts::token::{OAuthError, TokenForm, TokenRequest, TokenR
 ///
 /// Gives a service account a token for ten minutes, by the grant `client_credentials` of RFC 6749, section 4.4. The
 /// client authenticates by HTTP Basic, or by `client_id` and `client_secret` in the form. After 60 failures of a client
-/// from an address in a minute, further attempts are 429. See [Service
-/// accounts](docs/api/authentication.md#service-accounts).
+/// from an address in a minute, further attempts are 429. See docs/api/authentication.md.
 #[utoipa::path(operation_id = "create_token", tag = "service accounts",
     request_body(content = TokenForm, content_type = "application/x-www-form-urlencoded"),
     extensions(("x-no-idempotency-key" = json!(true))),
