@@ -145,8 +145,9 @@ impl KeySet {
         let count = self.0.keys.read().len();
         match &self.0.source {
             Source::File(path) => format!("{count} in {}", path.display()),
-            Source::Url(_, url) => format!("{count} at {}", without_credentials(url.clone())),
-            Source::System(_, url) => format!("{count} at {}", without_credentials(url.clone())),
+            Source::Url(_, url) | Source::System(_, url) => {
+                format!("{count} at {}", without_credentials(url.clone()))
+            }
             Source::Own(_) => format!("{count} in the database"),
             Source::Invalid(_) => format!("{count} without a source"),
         }

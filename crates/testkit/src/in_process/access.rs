@@ -287,8 +287,8 @@ const WEIGHBRIDGE: [&str; 20] = [
 const ROLES: [&[&str]; 3] = [&["viewer"], &["weighbridge"], &["viewer", "weighbridge"]];
 
 /// Returns true if a caller with this role may call the operation, as far as roles decide.
-fn admits(role: &str, operation: &Operation, rule: &AccessRule) -> bool {
-    match (rule, role) {
+fn admits(name: &str, operation: &Operation, rule: &AccessRule) -> bool {
+    match (rule, name) {
         (AccessRule::Admin, _) => false,
         (_, "viewer") => operation.method == "GET" || VIEWER.contains(&&*operation.id),
         _ => WEIGHBRIDGE.contains(&&*operation.id),

@@ -122,8 +122,8 @@ const PUBLISH_BUSY: &str = "Other files of yours are being shared with everybody
 /// Returns the information that loads and listings need on the files that they refer to. Ids that are unknown, archived
 /// or not readable are omitted and listed in `X-Missing-Ids`. `shareWith` and `unshareWith` share and unshare the
 /// caller's own files in one transaction; other files are returned unchanged, unless the caller's organisation leaves
-/// them; callers with the role `viewer` may not send them. The operation is idempotent and returns the current state. It
-/// ignores `Idempotency-Key`.
+/// them; callers with the role `viewer` may not send them. The operation is idempotent and returns the current state.
+/// It ignores `Idempotency-Key`.
 #[utoipa::path(operation_id = "resolve_files", tag = "files", security(("bearer" = [])),
     request_body = ResolveFiles,
     extensions(("x-roles" = json!(["viewer", "weighbridge"])), ("x-no-idempotency-key" = json!(true))),
