@@ -7,6 +7,7 @@ mod examples;
 mod failures;
 mod sell_livestock;
 mod send_load;
+mod service_accounts;
 mod traces;
 
 use livestock::Livestock;

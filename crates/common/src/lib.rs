@@ -29,11 +29,15 @@ mod telemetry;
 mod tenants;
 pub mod wire;
 
-pub use auth::{Admin, Authorized, Caller, Member, MemberOrAdmin, Organisation, Policy, Verifier, Visitor};
+pub use auth::{
+    Admin, Authorized, Caller, IssuerKeys, KeyLoader, Member, MemberOrAdmin, Organisation, Policy, Role,
+    SERVICE_ACCOUNT_PREFIX, Verifier, Visitor,
+};
 pub use clients::system;
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
-pub use extract::{Body, MergePatch, PathId, Query, QueryValidator, check_path_text, multipart};
+pub use extract::{Body, FormBody, MergePatch, PathId, Query, QueryValidator, check_path_text, multipart};
+pub use middleware::rate_limit::ClientAddress;
 pub use middleware::request_lifecycle::IsHead;
 pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::error::{Error, ErrorBody, ErrorResponses, Reason, redacted_json_error};

@@ -119,6 +119,7 @@ fn rules(document: &Document, errors: &mut ValidationErrors) {
 ///
 /// Applies at once in the replica that answers, and within 5 seconds in the others.
 #[utoipa::path(operation_id = "update_settings", tag = "settings", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     request_body = Document,
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[put("/settings")]
@@ -137,6 +138,7 @@ pub(crate) async fn update(
 
 /// Get system settings
 #[utoipa::path(operation_id = "find_settings", tag = "settings", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     responses((status = 200, body = Document), ErrorResponses))]
 #[get("/settings")]
 pub(crate) async fn find(

@@ -119,6 +119,7 @@ mod handlers {
 
     /// List categories
     #[utoipa::path(operation_id = "list_categories", tag = "categories", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
         responses((status = 200, body = [Category]), ErrorResponses))]
     #[get("/categories")]
     async fn list_categories(_caller: Caller, service: Data<Livestock>) -> Result<JsonResponse, Error> {

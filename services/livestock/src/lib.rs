@@ -142,16 +142,19 @@ impl Service for Livestock {
         webhook_events::register_metrics();
     }
 
-    async fn check(settings: &Settings, _: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
+    async fn check(settings: &Settings, verifier: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
         let files = SystemClient::new(&settings.system_url)?;
         Categories::open(settings.categories_file.as_deref())?;
         files.check(checks).await;
+        verifier.accept_service_accounts_of(&settings.system_url)?;
+        checks.run_service_accounts(&verifier).await;
         Ok(())
     }
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         listings::rebuild_stale_rows(&context.db).await?;
         let files = Arc::new(SystemClient::new(&settings.system_url)?);
+        context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let categories = Arc::new(Categories::open(settings.categories_file.as_deref())?);
         Ok(Self {
             db: context.db.clone(),

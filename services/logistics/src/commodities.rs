@@ -163,6 +163,7 @@ mod handlers {
 
     /// List commodities
     #[utoipa::path(operation_id = "list_commodities", tag = "commodities", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
         responses((status = 200, body = [CatalogueEntry]), ErrorResponses))]
     #[get("/commodities")]
     async fn list(_caller: Caller, app: Data<Logistics>) -> Result<JsonResponse, Error> {

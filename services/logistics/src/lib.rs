@@ -121,17 +121,20 @@ impl Service for Logistics {
         webhook_events::register_metrics();
     }
 
-    async fn check(settings: &Settings, _: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
+    async fn check(settings: &Settings, verifier: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
         let files = SystemClient::new(&settings.system_url)?;
         notifications::Channel::open(settings)?;
         commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         files.check(checks).await;
+        verifier.accept_service_accounts_of(&settings.system_url)?;
+        checks.run_service_accounts(&verifier).await;
         Ok(())
     }
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         loads::backfill_at_start(&context.db).await?;
         let files = Arc::new(SystemClient::new(&settings.system_url)?);
+        context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(Self {
             db: context.db.clone(),

@@ -1,4 +1,5 @@
-//! The system service: files that loads and listings refer to, places, countries, and the cache of places.
+//! The system service: files that loads and listings refer to, service accounts, places, countries, and the cache of
+//! places.
 
 #![warn(unreachable_pub)]
 
@@ -7,12 +8,14 @@ mod config;
 mod countries;
 mod examples;
 mod files;
+mod keys;
 mod places;
 mod schema;
+mod service_accounts;
 
 use std::sync::Arc;
 
-use actix_web::web::Data;
+use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::cli::Checks;
 use common::personal_data::RecordKind;
@@ -33,6 +36,7 @@ use files::privacy::MetadataStripper;
 use files::scan::Scanner;
 use files::sweep;
 use places::Places;
+use service_accounts::Issuer;
 
 const SQLITE: EmbeddedMigrations = EmbeddedMigrations(&include_dir!("$CARGO_MANIFEST_DIR/migrations/sqlite"));
 const POSTGRES: EmbeddedMigrations =
@@ -61,6 +65,7 @@ pub struct System {
     secrets: Arc<SecretReloader>,
     places: Places,
     countries: Countries,
+    issuer: Issuer,
     settings: Settings,
 }
 
@@ -76,6 +81,7 @@ impl Service for System {
         ("countries", "Countries and their regions"),
         ("files", "Files of loads and listings"),
         ("locations", "Locations by address, coordinates or three words"),
+        ("service accounts", "Service accounts of organisations, and the tokens that they get"),
     ];
     type Settings = Settings;
 
@@ -89,9 +95,14 @@ impl Service for System {
 
     fn routes(v1: &mut ServiceConfig) {
         files::routes(v1);
+        service_accounts::routes(v1);
         cache::routes(v1);
         open_routes(v1);
         v1.service(scope("/public").configure(open_routes));
+    }
+
+    fn configure(_: &Data<Self>, app: &mut web::ServiceConfig) {
+        service_accounts::well_known_routes(app);
     }
 
     fn commands() -> Vec<Command> {
@@ -106,6 +117,7 @@ impl Service for System {
         cache::register_metrics(&places::CACHE_KEY_KINDS);
         files::images::register_metrics();
         places::register_metrics();
+        service_accounts::register_metrics();
     }
 
     async fn check(settings: &Settings, verifier: Data<Verifier>, checks: &mut Checks) -> anyhow::Result<()> {
@@ -125,7 +137,7 @@ impl Service for System {
         let secrets = Arc::new(SecretReloader::new(context.verifier.clone()));
         let enabled = countries::read_enabled(settings)?;
         files::search::fill_name_keys_at_start(&context.db).await?;
-        files::links::create_first_key(&context.db).await?;
+        keys::create_first_key(&context.db).await?;
         let blob_store = BlobStore::open(settings).await?;
         Ok(Self {
             db: context.db.clone(),
@@ -139,6 +151,7 @@ impl Service for System {
             scanner: Scanner::open(settings)?,
             places: Places::open(settings, &enabled, cache.clone(), &secrets)?,
             countries: Countries::open(&enabled)?,
+            issuer: Issuer::open(context)?,
             cache,
             secrets,
             settings: settings.clone(),
@@ -146,7 +159,8 @@ impl Service for System {
     }
 
     async fn create_demo_data(&self) -> anyhow::Result<()> {
-        Ok(files::create_demo_data(&self.db, &self.blob_store, self.settings.sweep_grace()).await?)
+        files::create_demo_data(&self.db, &self.blob_store, self.settings.sweep_grace()).await?;
+        Ok(service_accounts::create_demo_data(&self.db).await?)
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {

@@ -47,7 +47,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// Keys of signed links. The one with the highest number signs.
+    /// Keys of signed links and of tokens of service accounts. The one with the highest number signs.
     link_keys (number) {
         number -> BigInt,
         /// 32 random bytes.
@@ -68,6 +68,29 @@ diesel::table! {
         files -> BigInt,
         /// When the files were counted. Later ones were added to the count.
         counted_at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    /// The service accounts of organisations.
+    service_accounts (id) {
+        /// UUID version 7. The client id.
+        id -> database::IdSql,
+        organisation_id -> Text,
+        /// The name of the organisation in the token of the member who changed the account last.
+        organisation_name -> Nullable<Text>,
+        /// 1 to 20, different for each account of an organisation.
+        slot -> Integer,
+        name -> Text,
+        /// JSON array of the names of roles.
+        roles -> Text,
+        /// JSON array of hashed secrets, the present one first.
+        secrets -> Text,
+        /// When the account stops getting tokens.
+        expires_at -> Nullable<database::TimestampSql>,
+        created_at -> database::TimestampSql,
+        /// When the account got a token, at most a minute before it got the last one.
+        last_used_at -> Nullable<database::TimestampSql>,
     }
 }
 

@@ -2,12 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::AuthError;
+use super::role::ADMIN;
+use super::{AuthError, Role};
 use crate::config::Claims;
 use crate::wire::{normalize_line, without_invisible};
 
 /// The beginning of the ids that erased users get.
 pub(crate) const ERASED_PREFIX: &str = "erased-";
+/// The beginning of the ids of service accounts in tokens. The rest is the id of the account.
+pub const SERVICE_ACCOUNT_PREFIX: &str = "service-account:";
 /// Maximum length of an id or a name in characters.
 const MAX_CHARS: usize = 200;
 
@@ -35,15 +38,40 @@ pub(super) struct Identity {
     pub(super) name: String,
     pub(super) organisation: Option<Organisation>,
     pub(super) admin: bool,
+    /// Empty for `admin`, who has precedence.
+    pub(super) roles: Vec<Role>,
+    pub(super) is_service_account: bool,
 }
 
 impl Identity {
-    /// Reads the claims, whose names or paths are configured.
+    /// Reads the claims of a token of a service account, which has the default names of claims and is never `admin`.
     ///
     /// # Errors
-    /// Fails if there is no user id or one of an erased user, or if an id or a name is too long or has control
+    /// As [`Identity::from_claims`], and if the user id is none of a service account.
+    pub(super) fn of_service_account(claims: &Map<String, Value>) -> Result<Self, AuthError> {
+        let identity = Self::read(claims, &Claims::default())?;
+        if !identity.id.starts_with(SERVICE_ACCOUNT_PREFIX) {
+            return Err(AuthError::BadToken("its user id is none of a service account"));
+        }
+        let roles = claims.get("roles").and_then(Value::as_array);
+        let roles = Role::parse_all(roles.map_or(&[], Vec::as_slice));
+        Ok(Self { admin: false, roles, is_service_account: true, ..identity })
+    }
+
+    /// Reads the claims of a token of the identity provider, whose names or paths are configured.
+    ///
+    /// # Errors
+    /// Fails if there is no user id or one that is reserved, or if an id or a name is too long or has control
     /// characters.
     pub(super) fn from_claims(claims: &Map<String, Value>, names: &Claims) -> Result<Self, AuthError> {
+        let identity = Self::read(claims, names)?;
+        if identity.id.starts_with(SERVICE_ACCOUNT_PREFIX) {
+            return Err(AuthError::BadToken("its user id is reserved for service accounts"));
+        }
+        Ok(identity)
+    }
+
+    fn read(claims: &Map<String, Value>, names: &Claims) -> Result<Self, AuthError> {
         let texts = [&names.sub, &names.name, &names.org, &names.org_name]
             .map(|name| find_claim(claims, name).and_then(Value::as_str));
         let is_invalid = |text: &str| text.chars().count() > MAX_CHARS || text.chars().any(char::is_control);
@@ -68,13 +96,17 @@ impl Identity {
         let organisation =
             id(&names.org).map(|id| Organisation { id: id.to_owned(), name: display_name(&names.org_name) });
         let roles = find_claim(claims, &names.roles).and_then(Value::as_array);
+        let roles = roles.map_or(&[][..], Vec::as_slice);
+        let admin = roles.iter().any(|role| role == ADMIN);
         Ok(Self {
             name: display_name(&names.name)
                 .or_else(|| display_name(&names.sub))
                 .unwrap_or_else(|| user_id.clone()),
             id: user_id,
             organisation,
-            admin: roles.is_some_and(|roles| roles.iter().any(|role| role == "admin")),
+            admin,
+            roles: if admin { Vec::new() } else { Role::parse_all(roles) },
+            is_service_account: false,
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Verification keys from a JWKS file or URL, held in memory only.
+//! Verification keys of an issuer from a JWKS file or URL, or of the system service, held in memory only.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
+use futures_util::future::BoxFuture;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use parking_lot::RwLock;
@@ -23,14 +24,31 @@ use crate::config::values::without_credentials;
 pub(super) struct VerificationKey {
     pub(super) algorithm: Algorithm,
     pub(super) decoding: DecodingKey,
+    /// The issuer (`iss`) of the tokens that the key verifies.
+    pub(super) issuer: Arc<str>,
 }
 
 type Keys = HashMap<String, Arc<VerificationKey>>;
+
+/// The keys that an issuer publishes.
+pub struct IssuerKeys {
+    /// The issuer (`iss`) of its tokens.
+    pub issuer: String,
+    /// A JWKS document.
+    pub jwks: Vec<u8>,
+}
+
+/// Loads the keys of the tokens that this service issues itself.
+pub type KeyLoader = Box<dyn Fn() -> BoxFuture<'static, anyhow::Result<IssuerKeys>> + Send + Sync>;
 
 /// The source of keys.
 pub(super) enum Source {
     File(PathBuf),
     Url(reqwest::Client, Url),
+    /// The system service at this base URL, which ends in a slash.
+    System(reqwest::Client, Url),
+    /// This service.
+    Own(KeyLoader),
     /// The settings do not name one; what to change.
     Invalid(String),
 }
@@ -60,6 +78,11 @@ impl fmt::Display for Source {
                 let url = without_credentials(url.clone());
                 write!(f, "{url} of auth.jwks_url (DROVER_AUTH__JWKS_URL)")
             }
+            Self::System(_, url) => {
+                let url = without_credentials(url.clone());
+                write!(f, "{url} of service.system_url (DROVER_SERVICE__SYSTEM_URL)")
+            }
+            Self::Own(_) => f.write_str("the keys of service accounts"),
             Self::Invalid(problems) => f.write_str(problems),
         }
     }
@@ -67,12 +90,15 @@ impl fmt::Display for Source {
 
 /// Minimum interval between fetches because of unknown keys.
 const MIN_FETCH_INTERVAL: Duration = Duration::from_secs(10);
+/// The same for the keys of service accounts, which are part of the deployment. A token of an unknown key waits for the
+/// next fetch, so that no token of a new key is refused.
+const MIN_OWN_FETCH_INTERVAL: Duration = Duration::from_secs(1);
 /// Keys are fetched again after this time, so that withdrawn keys are forgotten.
 const MAX_AGE: Duration = Duration::from_secs(600);
 /// Interval between fetches until the first one succeeds.
 const FIRST_FETCH_INTERVAL: Duration = Duration::from_secs(2);
 /// Timeout of one fetch.
-const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a key set in bytes.
 const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
@@ -81,16 +107,21 @@ pub(super) struct KeySet(Arc<Inner>);
 
 struct Inner {
     source: Source,
+    /// `auth.issuer`: the issuer of keys from a file or URL, and of no others.
+    provider: Option<String>,
     keys: RwLock<Keys>,
     /// The start of the last fetch, successful or not; locked during a fetch. A failed reload leaves it unchanged.
     fetched_at: Arc<Mutex<Option<Instant>>>,
 }
 
 impl KeySet {
-    /// Creates a set without keys.
-    pub(super) fn new(source: Source) -> Self {
-        let fetched_at = Arc::new(Mutex::new(Some(Instant::now())));
-        Self(Arc::new(Inner { source, keys: RwLock::default(), fetched_at }))
+    /// Creates a set without keys. `provider` is `auth.issuer`.
+    pub(super) fn new(source: Source, provider: Option<String>) -> Self {
+        let inner = Inner { source, provider, keys: RwLock::default(), fetched_at: Arc::default() };
+        // A service fetches the keys of its provider when it starts, and those of service accounts when a token needs
+        // them.
+        let fetched_at = (!inner.is_own()).then(Instant::now);
+        Self(Arc::new(Inner { fetched_at: Arc::new(Mutex::new(fetched_at)), ..inner }))
     }
 
     /// Fetches the keys when the service starts. A file must be readable; a URL may be unavailable.
@@ -114,7 +145,10 @@ impl KeySet {
         let count = self.0.keys.read().len();
         match &self.0.source {
             Source::File(path) => format!("{count} in {}", path.display()),
-            Source::Url(_, url) => format!("{count} at {}", without_credentials(url.clone())),
+            Source::Url(_, url) | Source::System(_, url) => {
+                format!("{count} at {}", without_credentials(url.clone()))
+            }
+            Source::Own(_) => format!("{count} in the database"),
             Source::Invalid(_) => format!("{count} without a source"),
         }
     }
@@ -141,7 +175,19 @@ impl KeySet {
             }
             return Some(key);
         }
-        if let Some(fetch) = self.spawn_fetch(fetched_at.lock_owned().await, MIN_FETCH_INTERVAL) {
+        let requested_at = Instant::now();
+        let fetched_at = fetched_at.lock_owned().await;
+        let fetch = match *fetched_at {
+            _ if !self.0.is_own() => self.spawn_fetch(fetched_at, MIN_FETCH_INTERVAL),
+            // A fetch for another request began after this one arrived, so its result is new enough.
+            Some(at) if at >= requested_at => None,
+            Some(at) => {
+                tokio::time::sleep_until((at + MIN_OWN_FETCH_INTERVAL).into()).await;
+                self.spawn_fetch(fetched_at, Duration::ZERO)
+            }
+            None => self.spawn_fetch(fetched_at, Duration::ZERO),
+        };
+        if let Some(fetch) = fetch {
             let _ = fetch.await;
         }
         self.0.get(kid)
@@ -185,6 +231,11 @@ impl KeySet {
 }
 
 impl Inner {
+    /// Returns true for keys of service accounts.
+    fn is_own(&self) -> bool {
+        matches!(self.source, Source::System(..) | Source::Own(_))
+    }
+
     fn get(&self, kid: Option<&str>) -> Option<Arc<VerificationKey>> {
         let keys = self.keys.read();
         match kid {
@@ -195,38 +246,72 @@ impl Inner {
     }
 
     async fn fetch(&self) -> anyhow::Result<()> {
-        let document = self.load().await?;
-        let keys = parse(&document).with_context(|| format!("cannot use {}", self.source))?;
+        let IssuerKeys { issuer, jwks } = self.load().await?;
+        let keys = parse(&issuer, &jwks).with_context(|| format!("cannot use {}", self.source))?;
         *self.keys.write() = keys;
         Ok(())
     }
 
-    async fn load(&self) -> anyhow::Result<Vec<u8>> {
-        match &self.source {
+    async fn load(&self) -> anyhow::Result<IssuerKeys> {
+        let provider = || self.provider.clone().unwrap_or_default();
+        let keys = match &self.source {
             Source::File(path) => {
-                tokio::fs::read(path).await.with_context(|| format!("cannot read {}", self.source))
+                let jwks =
+                    tokio::fs::read(path).await.with_context(|| format!("cannot read {}", self.source))?;
+                return Ok(IssuerKeys { issuer: provider(), jwks });
             }
             Source::Url(client, url) => {
-                // Errors of reqwest contain the URL, whose query may contain a secret.
-                let failed = |error: reqwest::Error| {
-                    crate::http::failure(error, url).context(format!("cannot fetch {}", self.source))
-                };
-                let response = client.get(url.clone()).send().await.and_then(Response::error_for_status);
-                let mut response = response.map_err(failed)?;
-                let mut bytes = Vec::new();
-                while let Some(chunk) = response.chunk().await.map_err(failed)? {
-                    bytes.extend_from_slice(&chunk);
-                    ensure!(
-                        bytes.len() <= MAX_DOCUMENT_BYTES,
-                        "cannot use {}: the key set has more than {MAX_DOCUMENT_BYTES} bytes",
-                        self.source
-                    );
-                }
-                Ok(bytes)
+                return Ok(IssuerKeys { issuer: provider(), jwks: self.read(client, url).await? });
             }
+            Source::System(client, url) => {
+                let metadata = self.read(client, &url.join(METADATA_PATH)?).await?;
+                let metadata: Metadata = serde_json::from_slice(&metadata)
+                    .with_context(|| format!("{} has no metadata of service accounts", self.source))?;
+                let jwks = self.read(client, &url.join(JWKS_PATH)?).await?;
+                IssuerKeys { issuer: metadata.issuer, jwks }
+            }
+            Source::Own(load) => load().await?,
             Source::Invalid(problems) => bail!("{problems}"),
-        }
+        };
+        // Otherwise either of the two could issue the tokens of the other.
+        ensure!(
+            self.provider.as_ref() != Some(&keys.issuer),
+            "system issues tokens with the issuer of the identity provider: change server.public_url \
+             (DROVER_SERVER__PUBLIC_URL) of system or auth.issuer (DROVER_AUTH__ISSUER)"
+        );
+        Ok(keys)
     }
+
+    /// Reads a document of at most [`MAX_DOCUMENT_BYTES`].
+    async fn read(&self, client: &reqwest::Client, url: &Url) -> anyhow::Result<Vec<u8>> {
+        // Errors of reqwest contain the URL, whose query may contain a secret.
+        let failed = |error: reqwest::Error| {
+            crate::http::failure(error, url).context(format!("cannot fetch {}", self.source))
+        };
+        let response = client.get(url.clone()).send().await.and_then(Response::error_for_status);
+        let mut response = response.map_err(failed)?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(failed)? {
+            bytes.extend_from_slice(&chunk);
+            ensure!(
+                bytes.len() <= MAX_DOCUMENT_BYTES,
+                "cannot use {}: the key set has more than {MAX_DOCUMENT_BYTES} bytes",
+                self.source
+            );
+        }
+        Ok(bytes)
+    }
+}
+
+/// The path of the keys of service accounts below the base URL of system.
+const JWKS_PATH: &str = ".well-known/jwks.json";
+/// The path of the metadata of the authorization server (RFC 8414) below the base URL of system.
+const METADATA_PATH: &str = ".well-known/oauth-authorization-server";
+
+/// The part of the metadata that verification needs.
+#[derive(serde::Deserialize)]
+struct Metadata {
+    issuer: String,
 }
 
 /// A JWKS document (RFC 7517).
@@ -235,12 +320,13 @@ struct Document {
     keys: Vec<serde_json::Value>,
 }
 
-fn parse(json: &[u8]) -> anyhow::Result<Keys> {
+fn parse(issuer: &str, json: &[u8]) -> anyhow::Result<Keys> {
+    let issuer = Arc::from(issuer);
     let set: Document = serde_json::from_slice(json).context("the key set is not a JWKS document")?;
     let mut keys = Keys::new();
     for value in set.keys {
         let kid = value["kid"].as_str().unwrap_or_default().to_owned();
-        match serde_json::from_value(value).map_err(Into::into).and_then(|jwk| key(&jwk)) {
+        match serde_json::from_value(value).map_err(Into::into).and_then(|jwk| key(&jwk, &issuer)) {
             Ok(key) => {
                 if keys.insert(kid.clone(), Arc::new(key)).is_some() {
                     tracing::warn!(kid, "several keys of the key set have this id: the last one is used");
@@ -256,7 +342,7 @@ fn parse(json: &[u8]) -> anyhow::Result<Keys> {
     Ok(keys)
 }
 
-fn key(jwk: &Jwk) -> anyhow::Result<VerificationKey> {
+fn key(jwk: &Jwk, issuer: &Arc<str>) -> anyhow::Result<VerificationKey> {
     let (algorithm, name) = match &jwk.algorithm {
         AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
         AlgorithmParameters::EllipticCurve(p) if p.curve == EllipticCurve::P256 => {
@@ -270,5 +356,5 @@ fn key(jwk: &Jwk) -> anyhow::Result<VerificationKey> {
     let stated = jwk.common.key_algorithm.unwrap_or(name);
     ensure!(stated == name, "the key is for {stated}, which is not supported");
     ensure!(jwk.common.public_key_use != Some(PublicKeyUse::Encryption), "the key is for encryption");
-    Ok(VerificationKey { algorithm, decoding: DecodingKey::from_jwk(jwk)? })
+    Ok(VerificationKey { algorithm, decoding: DecodingKey::from_jwk(jwk)?, issuer: issuer.clone() })
 }

@@ -3,6 +3,7 @@
 mod identity;
 mod keys;
 mod policy;
+mod role;
 mod settings;
 mod strict;
 mod token;
@@ -16,8 +17,10 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use secrecy::SecretString;
 
 pub(crate) use identity::ERASED_PREFIX;
-pub use identity::Organisation;
+pub use identity::{Organisation, SERVICE_ACCOUNT_PREFIX};
+pub use keys::{IssuerKeys, KeyLoader};
 pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
+pub use role::Role;
 pub use token::Verifier;
 pub use visitor::Visitor;
 
@@ -36,6 +39,10 @@ pub struct Caller {
     pub organisation: Option<Organisation>,
     /// True if claim `roles` contains `admin`.
     pub admin: bool,
+    /// The roles that restrict the caller. None restricts `admin`.
+    pub roles: Vec<Role>,
+    /// True for tokens that the system service has issued to a service account.
+    pub is_service_account: bool,
     /// The token, which calls to other services pass on, so that these see no more than the caller may.
     pub token: SecretString,
     /// The request that carries the token.
@@ -53,6 +60,8 @@ impl Caller {
                 name: Some(organisation_name.to_owned()),
             }),
             admin: false,
+            roles: Vec::new(),
+            is_service_account: false,
             token: SecretString::default(),
             request: RequestContext::without_request(),
         }
@@ -94,8 +103,8 @@ pub(crate) enum AuthError {
     NoToken,
     /// The token is invalid; the reason.
     BadToken(&'static str),
-    /// There are no keys to verify the token with, because their source could not be read.
-    NoKeys,
+    /// There are no keys to verify the token with, because their source could not be read; who publishes them.
+    NoKeys(&'static str),
 }
 
 impl From<AuthError> for Error {
@@ -103,9 +112,7 @@ impl From<AuthError> for Error {
         match error {
             AuthError::NoToken => Self::Unauthenticated(None),
             AuthError::BadToken(reason) => Self::Unauthenticated(Some(reason)),
-            AuthError::NoKeys => {
-                Self::Unavailable(anyhow::anyhow!("no verification keys"), "The identity provider")
-            }
+            AuthError::NoKeys(source) => Self::Unavailable(anyhow::anyhow!("no verification keys"), source),
         }
     }
 }

@@ -108,6 +108,14 @@ pub(super) fn check_header(token: &str) -> Result<(), AuthError> {
     Ok(())
 }
 
+/// Returns the issuer and the user id that a token states. Nothing of it is verified.
+pub(super) fn stated_issuer(token: &str) -> Option<(String, String)> {
+    let claims = URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?;
+    let UniqueMembers(claims) = serde_json::from_slice(&claims).ok()?;
+    let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+    Some((text("iss")?, text("sub").unwrap_or_default()))
+}
+
 /// Returns true if the error is a duplicate member.
 pub(super) fn is_duplicate(error: &serde_json::Error) -> bool {
     error.to_string().starts_with(DUPLICATE)

@@ -87,11 +87,19 @@ mod tests {
     use super::*;
 
     fn key() -> Arc<VerificationKey> {
-        Arc::new(VerificationKey { algorithm: Algorithm::EdDSA, decoding: DecodingKey::from_ed_der(&[]) })
+        let decoding = DecodingKey::from_ed_der(&[]);
+        Arc::new(VerificationKey { algorithm: Algorithm::EdDSA, decoding, issuer: "i".into() })
     }
 
     fn token(key: &Arc<VerificationKey>) -> Arc<VerifiedToken> {
-        let identity = Identity { id: "u".into(), name: "u".into(), organisation: None, admin: false };
+        let identity = Identity {
+            id: "u".into(),
+            name: "u".into(),
+            organisation: None,
+            admin: false,
+            roles: Vec::new(),
+            is_service_account: false,
+        };
         Arc::new(VerifiedToken { kid: None, key: key.clone(), not_before: 100, expires_at: 200, identity })
     }
 

@@ -26,6 +26,8 @@ impl Visitor {
             user_name: String::new(),
             organisation: None,
             admin: false,
+            roles: Vec::new(),
+            is_service_account: false,
             token: SecretString::default(),
             request,
         })

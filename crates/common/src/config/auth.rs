@@ -23,6 +23,9 @@ pub struct Auth {
     pub audience: Option<String>,
     /// Allowed difference between clocks, in seconds.
     pub leeway_seconds: u64,
+    /// Whether tokens of service accounts (`docs/api/authentication.md`) are accepted, and issued by system. Default:
+    /// `true` in system, and in services whose `service.system_url` is `https://` or in a private network.
+    pub service_accounts: Option<bool>,
     /// Names of the claims.
     pub claims: Claims,
     /// Login on the docs page.
@@ -37,6 +40,7 @@ impl Default for Auth {
             issuer: None,
             audience: None,
             leeway_seconds: 30,
+            service_accounts: None,
             claims: Claims::default(),
             docs: Docs::default(),
         }

@@ -127,7 +127,7 @@ async fn read_json(
 }
 
 /// Reads a whole body within the limits of size and time (docs/api/conventions.md, "Size limits").
-async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
+pub(super) async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
     let timeout = Timeouts::of(request).stalled;
     let body = tokio::time::timeout(timeout, read_within_limit(request, payload)).await;
     body.unwrap_or_else(|_| Err(Error::MalformedBody("it was not sent in time".into())))

@@ -1,6 +1,7 @@
 //! Extractors: the validated parts of a request, as arguments of a handler.
 
 mod body;
+mod form_body;
 pub mod idempotency;
 mod merge_patch;
 pub mod multipart;
@@ -16,6 +17,7 @@ use database::Id;
 use crate::Error;
 pub use body::Body;
 pub(crate) use body::JsonLimit;
+pub use form_body::FormBody;
 pub(crate) use idempotency::Fingerprint;
 pub use merge_patch::MergePatch;
 pub use query::Query;

@@ -1,5 +1,6 @@
-//! The checks before a handler runs: identifies the caller and refuses requests because of their method, their rate or
-//! their `Accept` header. They run inside the CORS layer, so that browsers can read the error.
+//! The checks before a handler runs: identifies the caller and refuses requests because of their method, their rate,
+//! their `Accept` header or the roles of the caller. They run inside the CORS layer, so that browsers can read the
+//! error.
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -23,9 +24,10 @@ pub(crate) async fn access_control(
     };
     let route = Route::of(request.request());
     let operation = route.operation(&api, request.method());
-    let is_authenticated =
-        !operation.is_some_and(|operation| operation.secured) || authenticate(&request).await;
-    match check(&request, &api, &route, operation) {
+    let secured = operation.filter(|operation| operation.secured);
+    let is_authenticated = secured.is_none() || authenticate(&request).await;
+    let checked = check(&request, &api, &route, operation);
+    match checked.and_then(|()| secured.map_or(Ok(()), |operation| check_roles(&request, operation))) {
         // 401 takes precedence over 406. The handler's extractor returns it.
         Err(Error::NotAcceptable(_)) if !is_authenticated => {}
         Err(error) => return Ok(request.error_response(error)),
@@ -51,6 +53,15 @@ fn check(
         limiter.check(request)?;
     }
     operation.check_accept(&Accept::parse(request.headers()))
+}
+
+/// Checks that the operation admits each role that restricts the caller.
+fn check_roles(request: &ServiceRequest, operation: &Operation) -> Result<(), Error> {
+    let extensions = request.extensions();
+    let caller = extensions.get::<Authentication>().and_then(|authentication| authentication.0.as_ref().ok());
+    let mut roles = caller.into_iter().flat_map(|caller| &caller.roles);
+    let denied = roles.find(|role| !operation.admits(role.name()));
+    denied.map_or(Ok(()), |role| Err(Error::Forbidden(role.denied_message())))
 }
 
 /// Verifies the token and stores the result for the extractors. Returns whether there is a caller.

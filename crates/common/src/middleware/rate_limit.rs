@@ -1,11 +1,14 @@
 //! Rate limits per client address for the operations without authorization (`docs/api/browsers.md`, "Rate limits").
 
+use std::future::{Ready, ready};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use actix_web::dev::ServiceRequest;
+use actix_web::dev::{Payload, ServiceRequest};
 use actix_web::http::header::HeaderMap;
+use actix_web::web::Data;
+use actix_web::{FromRequest, HttpRequest};
 use anyhow::Context;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota};
@@ -102,6 +105,23 @@ impl RateLimiter {
                 limiter.retain_recent();
             }
         }
+    }
+}
+
+/// The address of the client that limits count: behind trusted proxies the one that they name, of IPv6 the /64 network.
+/// `None` without a connection, as in tests.
+pub struct ClientAddress(pub Option<IpAddr>);
+
+impl FromRequest for ClientAddress {
+    type Error = Error;
+    type Future = Ready<Result<Self, Error>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let limiter = request.app_data::<Data<RateLimiter>>();
+        let address = limiter
+            .zip(request.peer_addr())
+            .map(|(limiter, peer)| limited_address(limiter.client_address(peer.ip(), request.headers())));
+        ready(Ok(Self(address)))
     }
 }
 

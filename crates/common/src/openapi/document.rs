@@ -153,8 +153,11 @@ fn add_responses(operation: &mut Value, is_post: bool) {
             response["description"] = json!("Success");
         }
         if status.as_str() >= "400" {
-            response["content"]["application/json"]["schema"] =
-                json!({"$ref": "#/components/schemas/ErrorBody"});
+            // Errors of the token endpoint have a form of their own.
+            let schema = &mut response["content"]["application/json"]["schema"];
+            if schema.is_null() {
+                *schema = json!({"$ref": "#/components/schemas/ErrorBody"});
+            }
         }
     }
 }

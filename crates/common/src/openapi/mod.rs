@@ -14,6 +14,7 @@ use std::rc::Rc;
 use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
 use actix_web::{HttpMessage, HttpRequest};
+use anyhow::bail;
 use metrics::Gauge;
 use serde_json::{Map, Value, json};
 use validator::Schema;
@@ -30,6 +31,10 @@ pub use schema_validator::SchemaValidator;
 /// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):
 /// `extensions(("x-one-or-array" = json!(true)))`.
 const ONE_OR_ARRAY: &str = "x-one-or-array";
+/// Lists the roles that may call an operation: those of `viewer` and `weighbridge`, or only `admin` if it requires that
+/// role (docs/api/authentication.md, "Roles"): `extensions(("x-roles" = json!(["viewer"])))`. Every operation that
+/// needs a token declares it.
+const ROLES: &str = "x-roles";
 /// The media type of merge patches (RFC 7396).
 pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 
@@ -64,6 +69,8 @@ pub(crate) struct Operation {
     pub(crate) metrics: RequestMetrics,
     /// True if the operation requires a token.
     pub(crate) secured: bool,
+    /// The roles that may call it.
+    roles: Vec<String>,
     /// Media types of the successful response; `*/*` for stored content of any type.
     media_types: Vec<String>,
     /// The schema of the JSON request body.
@@ -120,11 +127,17 @@ impl Operation {
         let components = &document["components"];
         let body = &operation["requestBody"]["content"]["application/json"]["schema"];
         let success = operation["responses"]["200"]["content"].as_object();
+        let id = operation["operationId"].as_str().unwrap_or_default();
+        let secured =
+            operation["security"].as_array().is_some_and(|s| s.iter().any(|s| s.get("bearer").is_some()));
         Ok(Self {
-            metrics: RequestMetrics::new(operation["operationId"].as_str().unwrap_or_default().to_owned()),
-            secured: operation["security"]
-                .as_array()
-                .is_some_and(|s| s.iter().any(|s| s.get("bearer").is_some())),
+            metrics: RequestMetrics::new(id.to_owned()),
+            secured,
+            roles: match operation[ROLES].as_array() {
+                Some(names) => names.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                None if secured => bail!("the operation {id} does not declare its roles ({ROLES})"),
+                None => Vec::new(),
+            },
             media_types: success.into_iter().flat_map(|content| content.keys().cloned()).collect(),
             body: (!body.is_null()).then(|| Schema::new(body, components)).transpose()?,
             body_is_optional: operation["requestBody"]["required"] != true,
@@ -138,6 +151,11 @@ impl Operation {
                 .is_some_and(|parameters| parameters.iter().any(|p| p["name"] == "Idempotency-Key")),
             params: parameters_schema(operation).map(|s| Schema::new(&s, components)).transpose()?,
         })
+    }
+
+    /// Returns true if callers whom this role restricts may call the operation.
+    pub(crate) fn admits(&self, role: &str) -> bool {
+        self.roles.iter().any(|admitted| admitted == role)
     }
 
     /// Returns true if the operation has this query parameter.
@@ -229,6 +247,7 @@ mod tests {
         Operation {
             metrics: RequestMetrics::new(String::new()),
             secured: true,
+            roles: Vec::new(),
             media_types: media_types.iter().map(ToString::to_string).collect(),
             body: None,
             body_is_optional: false,

@@ -36,6 +36,7 @@ impl ToSchema for PersonalData {}
 /// Returns everything that this service holds about the user: an object with an array for each kind of records. The
 /// arrays are empty for a user who is unknown here. The other services hold data of their own.
 #[utoipa::path(operation_id = "export_personal_data", tag = "users", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("userId" = String, Path, description = "Claim `sub` of the user", min_length = 1, max_length = 200,
         example = json!("former-employee"))),
     responses((status = 200, body = PersonalData,
@@ -64,6 +65,7 @@ pub(crate) async fn export(
 /// user`. The records stay, except saved searches, keys of repeated requests and shares that are still due. A request
 /// changes records for up to 20 seconds; send it again until `count` is 0. The other services erase their own data.
 #[utoipa::path(operation_id = "erase_personal_data", tag = "users", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("userId" = String, Path, description = "Claim `sub` of the user", min_length = 1, max_length = 200,
         example = json!("former-employee"))),
     responses((status = 200, body = ErasureResult), ErrorResponses))]

@@ -25,6 +25,7 @@ use serde_json::Value;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::auth::Verifier;
+use crate::config::Auth;
 use crate::personal_data::RecordKind;
 use crate::telemetry::traces::Traces;
 use cli::Checks;
@@ -133,6 +134,8 @@ pub struct ServiceContext {
     pub public_url: String,
     /// Verifies tokens.
     pub verifier: Data<Verifier>,
+    /// The settings of authentication.
+    pub auth: Auth,
     /// Begins traces.
     pub traces: Traces,
 }

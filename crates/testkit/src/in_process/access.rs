@@ -167,6 +167,7 @@ pub async fn assert_access_rules(app: &App, rules: Vec<(&str, AccessRule)>) {
             }
         } else {
             assert_rejects_unauthenticated(app, operation, &forged).await;
+            assert_roles(app, operation, &rule).await;
         }
         assert_rule(app, operation, rule).await;
     }
@@ -243,10 +244,112 @@ async fn state(app: &App, case: &AccessCase) -> String {
     }
 }
 
+// The roles `viewer` and `weighbridge` (docs/api/authentication.md, "Roles"). Only the next two lists and the methods
+// decide, so a new operation that changes something refuses both roles.
+
+/// The operations other than GET that `viewer` may call: they change nothing, or only what is its own.
+const VIEWER: [&str; 8] = [
+    "resolve_files",
+    "create_link",
+    "create_links",
+    "create_saved_search",
+    "update_saved_search",
+    "delete_saved_search",
+    "add_listing_to_wishlist",
+    "remove_listing_from_wishlist",
+];
+
+/// The operations that `weighbridge` may call.
+const WEIGHBRIDGE: [&str; 20] = [
+    "list_files",
+    "find_file",
+    "download_file",
+    "find_storage_usage",
+    "create_link",
+    "create_links",
+    "resolve_files",
+    "upload_file",
+    "list_commodities",
+    "search_loads",
+    "find_load",
+    "list_loads_by_ids",
+    "export_completed_loads",
+    "list_load_events",
+    "list_load_drivers",
+    "list_notifications",
+    "list_notifications_of_load",
+    "prove_delivery",
+    "prove_delivery_of_load",
+    "correct_proof_of_delivery",
+];
+
+/// The sets of roles that callers are tried with.
+const ROLES: [&[&str]; 3] = [&["viewer"], &["weighbridge"], &["viewer", "weighbridge"]];
+
+/// Returns true if a caller with this role may call the operation, as far as roles decide.
+fn admits(name: &str, operation: &Operation, rule: &AccessRule) -> bool {
+    match (rule, name) {
+        (AccessRule::Admin, _) => false,
+        (_, "viewer") => operation.method == "GET" || VIEWER.contains(&&*operation.id),
+        _ => WEIGHBRIDGE.contains(&&*operation.id),
+    }
+}
+
+/// Asserts that an operation declares the roles that may call it, and refuses others: with 403, before it reads the
+/// request, whatever else the request is. `admin` has precedence over both roles.
+///
+/// # Panics
+/// If it does not.
+async fn assert_roles(app: &App, operation: &Operation, rule: &AccessRule) {
+    let id = &operation.id;
+    let declared = operation.roles.as_ref().unwrap_or_else(|| panic!("{id} declares no x-roles"));
+    let mut expected: Vec<_> =
+        ["viewer", "weighbridge"].into_iter().filter(|role| admits(role, operation, rule)).collect();
+    if matches!(rule, AccessRule::Admin) {
+        expected.push("admin");
+    }
+    assert_eq!(*declared, expected, "{id}: x-roles");
+    let is_refused = async |user: User| {
+        let response = send(app, operation, Some(&user.token())).await;
+        response.status == 403 && response.text().contains("The role ")
+    };
+    for roles in ROLES {
+        let is_admitted = roles.iter().all(|role| admits(role, operation, rule));
+        for user in [User::of("stranger"), User::individual("nobody")] {
+            assert_eq!(is_refused(user.with_roles(roles)).await, !is_admitted, "{id}: {roles:?}");
+        }
+    }
+    let admin = User::admin().with_roles(&["viewer", "admin", "weighbridge"]);
+    assert!(!is_refused(admin).await, "{id}: admin has precedence");
+}
+
+/// Asserts that the users whom a case allows are refused with a role that the operation does not admit, and change
+/// nothing.
+///
+/// # Panics
+/// If they are not.
+async fn assert_case_refuses_roles(app: &App, operation: &Operation, n: usize, case: &AccessCase) {
+    let declared = operation.roles.iter().flatten().map(String::as_str).collect::<Vec<_>>();
+    let before = state(app, case).await;
+    for roles in ROLES {
+        if roles.iter().all(|role| declared.contains(role)) {
+            continue;
+        }
+        for user in case.allowed.iter().filter(|user| user.claims["roles"].is_null()) {
+            let user = user.clone().with_roles(roles);
+            let response = send_case(app, operation, n, case, &user).await;
+            assert_eq!(response.status, 403, "{}: {}: {}", operation.id, user.claims, response.text());
+            assert_eq!(response.error(403), "forbidden");
+        }
+    }
+    assert_eq!(state(app, case).await, before, "{}: a role changed it", operation.id);
+}
+
 async fn assert_restricted(app: &App, operation: &Operation, cases: &[AccessCase]) {
     let id = &operation.id;
     assert!(!cases.is_empty(), "{id}: no cases");
     for (n, case) in cases.iter().enumerate() {
+        assert_case_refuses_roles(app, operation, n, case).await;
         // Denied users try before and after the allowed ones succeeded.
         for succeeded in [false, true] {
             if succeeded && case.removes {
@@ -272,6 +375,7 @@ async fn assert_scoped(app: &App, operation: &Operation, cases: &[AccessCase]) {
     let id = &operation.id;
     assert!(!cases.is_empty(), "{id}: no cases");
     for (n, case) in cases.iter().enumerate() {
+        assert_case_refuses_roles(app, operation, n, case).await;
         assert!(!case.allowed.is_empty() && !case.disclosed.is_empty(), "{id}: no user sees anything");
         let sees = async |user: &User| {
             let response = send_case(app, operation, n, case, user).await;

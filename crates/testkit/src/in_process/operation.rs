@@ -23,6 +23,8 @@ pub(crate) struct Operation {
     pub(crate) body: Value,
     /// Whether the document requires a bearer token.
     pub(crate) secured: bool,
+    /// The roles in `x-roles`; `None` without that extension.
+    pub(crate) roles: Option<Vec<String>>,
 }
 
 impl Operation {
@@ -58,6 +60,9 @@ pub(crate) async fn operations(app: &App) -> Vec<Operation> {
                 method: method.to_uppercase(),
                 pattern: pattern.clone(),
                 query: query.map(|p| p["name"].as_str().expect("a name").to_owned()).collect(),
+                roles: operation["x-roles"].as_array().map(|roles| {
+                    roles.iter().map(|role| role.as_str().expect("a role").to_owned()).collect()
+                }),
                 secured: operation["security"].as_array().is_some_and(|s| s.iter().any(bearer)),
             });
         }

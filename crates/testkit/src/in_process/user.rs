@@ -85,6 +85,13 @@ impl User {
         admin
     }
 
+    /// Sets the roles.
+    #[must_use]
+    pub fn with_roles(mut self, roles: &[&str]) -> Self {
+        self.claims["roles"] = json!(roles);
+        self
+    }
+
     /// Sets a claim to a string.
     #[must_use]
     pub fn with(mut self, claim: &str, value: &str) -> Self {
@@ -94,6 +101,11 @@ impl User {
 
     /// Returns a signed token, valid for an hour from the user's creation.
     pub fn token(&self) -> String {
-        signed(&json!({"alg": "EdDSA", "typ": "JWT", "kid": KID}), &self.claims, key())
+        self.token_with_kid(KID)
+    }
+
+    /// Returns a token that names another key than the one that signs it.
+    pub fn token_with_kid(&self, kid: &str) -> String {
+        signed(&json!({"alg": "EdDSA", "typ": "JWT", "kid": kid}), &self.claims, key())
     }
 }

@@ -47,6 +47,7 @@ impl DeliveryParams {
 ///
 /// Newest first.
 #[utoipa::path(operation_id = "list_webhook_deliveries", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK)),
         ListParams, DeliveryParams),
     responses((status = 200, body = [WebhookDelivery]), ErrorResponses))]
@@ -73,6 +74,7 @@ pub(super) async fn list_deliveries(
 /// Delivers the event again with the same `webhook-id` and ten new attempts, whatever its status. 409
 /// `body_expired` if its body is deleted: 7 days after delivery, 30 days after failure.
 #[utoipa::path(operation_id = "redeliver_webhook_delivery", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK)),
         ("deliveryId" = String, Path, description = "The id of the delivery", example = json!(examples::DELIVERY))),
     responses((status = 200, body = ActionResult), ErrorResponses))]

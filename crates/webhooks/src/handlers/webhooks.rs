@@ -22,6 +22,7 @@ use crate::{Webhooks, delivery, examples};
 /// The response shows the secret that signs deliveries; a replay for the same idempotency key does not. An organisation
 /// can have 20 webhooks.
 #[utoipa::path(operation_id = "create_webhook", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body = WebhookForm, responses((status = 200, body = Webhook), ErrorResponses))]
 #[post("/webhooks")]
 pub(super) async fn create(
@@ -50,7 +51,9 @@ pub(super) async fn create(
 /// List webhooks
 ///
 /// Those of the caller's organisation, for `admin` all, newest first.
-#[utoipa::path(operation_id = "list_webhooks", tag = "webhooks", security(("bearer" = [])), params(ListParams),
+#[utoipa::path(operation_id = "list_webhooks", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
+    params(ListParams),
     responses((status = 200, body = [Webhook]), ErrorResponses))]
 #[get("/webhooks")]
 pub(super) async fn list(
@@ -70,6 +73,7 @@ pub(super) async fn list(
 ///
 /// Without its secret.
 #[utoipa::path(operation_id = "find_webhook", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK)),
         ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
     responses((status = 200, body = Webhook, headers(("ETag" = String, description = "The revision in quotes"))),
@@ -89,6 +93,7 @@ pub(super) async fn find(
 /// A merge patch (RFC 7396). Status `disabled` makes pending deliveries fail; they can be redelivered once the webhook
 /// is active again.
 #[utoipa::path(operation_id = "update_webhook", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body(content((WebhookPatch = "application/merge-patch+json"), (WebhookPatch = "application/json"))),
@@ -136,6 +141,7 @@ fn apply(patch: &MergePatch<WebhookPatch>, webhook: &Webhook) -> Webhook {
 ///
 /// Its deliveries are deleted as well.
 #[utoipa::path(operation_id = "delete_webhook", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK_TO_DELETE)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     responses((status = 200, body = ActionResult),
@@ -157,6 +163,7 @@ pub(super) async fn delete(
 ///
 /// Sends the event `webhook.test`. `id` is that of its delivery, whose status shows the outcome.
 #[utoipa::path(operation_id = "test_webhook", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/webhooks/{id}/test")]
@@ -184,6 +191,7 @@ pub(super) async fn test(
 /// The response shows the new secret; a replay for the same idempotency key does not. For 24 hours, deliveries are
 /// signed by the previous one as well.
 #[utoipa::path(operation_id = "rotate_webhook_secret", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),
     responses((status = 200, body = Webhook), ErrorResponses))]
 #[post("/webhooks/{id}/rotate-secret")]

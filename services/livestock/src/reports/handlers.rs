@@ -29,6 +29,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 ///
 /// A user can report a listing once. Listings of the caller's own organisation cannot be reported.
 #[utoipa::path(operation_id = "report_listing", tag = "reports", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
     request_body = ReportForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/{id}/report")]
@@ -59,6 +60,7 @@ async fn report_listing(
 ///
 /// The newest 1,000 reports, newest first.
 #[utoipa::path(operation_id = "list_reports_of_listing", tag = "reports", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
     responses((status = 200, body = [Report]), ErrorResponses))]
 #[get("/listings/{id}/reports")]
@@ -108,6 +110,7 @@ impl ReportParams {
 ///
 /// The reports of all listings, oldest first.
 #[utoipa::path(operation_id = "list_reports", tag = "reports", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     params(ListParams, ReportParams), responses((status = 200, body = [Report]), ErrorResponses))]
 #[get("/reports")]
 async fn list_reports(
@@ -127,6 +130,7 @@ async fn list_reports(
 /// With `listing_removed` the listing is closed as cancelled, and every open report of it is resolved. A listing that
 /// is closed already stays as it is. Resolving a report again with the same outcome changes nothing.
 #[utoipa::path(operation_id = "resolve_report", tag = "reports", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("id" = String, Path, description = "The report's id", example = json!(examples::REPORT))),
     request_body = ResolveForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/reports/{id}/resolve")]

@@ -37,6 +37,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 /// for the first time counts in `newMatches`, and is the event `listing.matched` to the webhooks of the organisation
 /// that the user acts for now.
 #[utoipa::path(operation_id = "create_saved_search", tag = "saved searches", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     request_body = SavedSearchForm, responses((status = 200, body = SavedSearch), ErrorResponses))]
 #[post("/saved-searches")]
 async fn create_saved_search(
@@ -71,6 +72,7 @@ async fn create_saved_search(
 ///
 /// Those of the caller, newest first.
 #[utoipa::path(operation_id = "list_saved_searches", tag = "saved searches", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(ListParams), responses((status = 200, body = [SavedSearch]), ErrorResponses))]
 #[get("/saved-searches")]
 async fn list_saved_searches(
@@ -130,6 +132,7 @@ impl PageOfListingsParams {
 ///
 /// What the search finds now, for the caller. Sets `newMatches` to 0, except with HEAD.
 #[utoipa::path(operation_id = "list_listings_of_saved_search", tag = "saved searches", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
         PageOfListingsParams),
     responses((status = 200, body = [Listing]), ErrorResponses))]
@@ -158,6 +161,7 @@ async fn list_listings_of_saved_search(
 
 /// Get a saved search
 #[utoipa::path(operation_id = "find_saved_search", tag = "saved searches", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
         ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
     responses((status = 200, body = SavedSearch, headers(("ETag" = String, description = "The revision in quotes"))),
@@ -172,6 +176,7 @@ async fn find_saved_search(caller: Caller, path: PathId, service: Data<Livestock
 ///
 /// A merge patch (RFC 7396), also of `parameters`. Listings that have matched once do not match again.
 #[utoipa::path(operation_id = "update_saved_search", tag = "saved searches", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body(content((SavedSearchPatch = "application/merge-patch+json"), (SavedSearchPatch = "application/json"))),
@@ -231,6 +236,7 @@ fn apply(
 
 /// Delete a saved search
 #[utoipa::path(operation_id = "delete_saved_search", tag = "saved searches", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The saved search's id", example = json!(examples::SAVED_SEARCH_TO_DELETE)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     responses((status = 200, body = ActionResult),

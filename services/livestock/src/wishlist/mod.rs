@@ -25,6 +25,7 @@ mod handlers {
     ///
     /// A closed listing stays on the wishlist. Adding a listing again changes nothing.
     #[utoipa::path(operation_id = "add_listing_to_wishlist", tag = "wishlist", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
         params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
         responses((status = 200, body = ActionResult), ErrorResponses))]
     #[put("/listings/{id}/wishlist")]
@@ -42,6 +43,7 @@ mod handlers {
     ///
     /// Removing a listing that is not on the wishlist changes nothing.
     #[utoipa::path(operation_id = "remove_listing_from_wishlist", tag = "wishlist", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
         params(("id" = String, Path, description = "The listing's id", example = json!(examples::FOREIGN_LISTING))),
         responses((status = 200, body = ActionResult), ErrorResponses))]
     #[delete("/listings/{id}/wishlist")]

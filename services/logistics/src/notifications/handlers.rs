@@ -71,6 +71,7 @@ impl NotificationParams {
 ///
 /// Those of the loads of the caller's organisation, for `admin` all, newest first.
 #[utoipa::path(operation_id = "list_notifications", tag = "notifications", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(ListParams, NotificationParams),
     responses((status = 200, body = [Notification]), ErrorResponses))]
 #[get("/notifications")]
@@ -90,6 +91,7 @@ async fn list(
 ///
 /// Delivers the notification again with the same `webhook-id` and ten new attempts, whatever its status.
 #[utoipa::path(operation_id = "redeliver_notification", tag = "notifications", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("loadId" = String, Path, description = "Id of the load", example = json!(examples::COMPLETED_LOAD)),
         ("id" = String, Path, description = "Id of the notification", example = json!(examples::NOTIFICATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]

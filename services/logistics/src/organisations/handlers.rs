@@ -45,6 +45,7 @@ enum Blocked {
 ///
 /// Those that the caller's organisation has blocked, the last one first.
 #[utoipa::path(operation_id = "list_organisations", tag = "organisations", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(ListParams, OrganisationParams),
     responses((status = 200, body = [BlockedOrganisation]), ErrorResponses))]
 #[get("/organisations")]
@@ -66,6 +67,7 @@ async fn list(
 /// It can then not name the caller's organisation as organiser or carrier of new loads and in changes (403, `reason`
 /// `blocked`). Loads that exist stay. Blocking it again changes nothing.
 #[utoipa::path(operation_id = "block_organisation", tag = "organisations", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The id of the organisation to block",
         example = json!(examples::BLOCKED_ORGANISATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
@@ -87,6 +89,7 @@ async fn block(
 ///
 /// Ending what is no block changes nothing.
 #[utoipa::path(operation_id = "unblock_organisation", tag = "organisations", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The id of the blocked organisation",
         example = json!(examples::BLOCKED_ORGANISATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]

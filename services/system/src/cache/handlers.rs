@@ -12,7 +12,7 @@ use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::System;
 use crate::cache::read_through::ClearScope;
-use crate::files::links::replace_key;
+use crate::keys::replace_key;
 
 /// Registers the routes under `/v1`.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
@@ -33,7 +33,7 @@ struct ClearCache {
     /// Clears all entries of this deployment.
     flush: Option<bool>,
     /// Reloads verification keys and provider credentials in every replica of this service, and makes a new key for
-    /// signed links. Links of the key before stay valid until they expire.
+    /// signed links and tokens of service accounts. Links and tokens of the key before stay valid until they expire.
     secrets: Option<bool>,
 }
 
@@ -68,9 +68,10 @@ impl ClearCache {
 /// `location:words:`, `location:address:` or `address:search:`. With a shared cache, the entries are gone for all
 /// replicas when this operation responds, and the other replicas reload their secrets within 5 s. With the embedded
 /// cache, each replica has its own cache: only the replica that responds clears its entries and reloads its secrets.
-/// `secrets` affects this service only: logistics and livestock accept tokens of a withdrawn verification key for up to
-/// ten more minutes.
+/// `secrets` reloads in this service only: logistics and livestock accept tokens of a key that the identity provider
+/// has withdrawn for up to ten more minutes.
 #[utoipa::path(operation_id = "clear_cache", tag = "cache", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["admin"]))),
     request_body = ClearCache,
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/cache")]

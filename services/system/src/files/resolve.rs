@@ -100,6 +100,15 @@ impl ToSchema for UnshareWith {
 }
 
 impl ResolveFiles {
+    /// Returns true if the request may change who can read files.
+    pub(super) fn changes_sharing(&self) -> bool {
+        let named = [
+            OrganisationIds::ids(self.share_with.as_ref()),
+            OrganisationIds::ids(self.unshare_with.as_ref()),
+        ];
+        self.leave || named.iter().any(|ids| !ids.is_empty())
+    }
+
     /// Checks the rules that the JSON schema cannot express.
     pub(super) fn rules(&self, errors: &mut ValidationErrors) {
         let invalid = [

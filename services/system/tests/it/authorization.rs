@@ -49,6 +49,21 @@ testkit::on_both! {
         let resolve = |may: &[&User]| AccessCase::new("/v1/files/resolve", may).discloses("secret paper");
         let share = json!({"ids": [ids[4]], "shareWith": ["*", "stranger"]});
         let unshare = json!({"ids": [ids[4]], "unshareWith": ["haulier"]});
+        let mut accounts = Vec::new();
+        for _ in 0..3 {
+            let form = json!({"name": "secret account"});
+            let account = files.app.post("/v1/service-accounts").by(&farm).json(&form).send().await.ok();
+            accounts.push(format!("/v1/service-accounts/{}", account["id"].as_str().unwrap()));
+        }
+        // Colleagues manage the accounts of their organisation.
+        let managed = |path: String| {
+            let case = AccessCase::new(path, &[&ann, &farm, &admin]).denies(&haulier).denies(&elsewhere);
+            case.denies(&alone).leaves_unchanged(&accounts[0])
+        };
+        let delete = |(path, user): (&String, &User)| {
+            let case = AccessCase::new(path, &[user]).denies(&haulier).denies(&elsewhere).denies(&alone);
+            case.leaves_unchanged(path).removes()
+        };
         let public = OPEN.map(|id| format!("{id}_public"));
         let mut rules = vec![
             ("upload_file", AccessRule::Restricted(vec![
@@ -85,6 +100,22 @@ testkit::on_both! {
                 resolve(&own).json(unshare).leaves_unchanged(info(4)),
                 resolve(&own).json(share).leaves_unchanged(info(4)),
             ])),
+            ("create_token", AccessRule::Public),
+            ("create_service_account", AccessRule::Member),
+            ("list_service_accounts", AccessRule::Scoped(vec![
+                AccessCase::new("/v1/service-accounts", &[&ann, &farm, &admin]).discloses("secret account")
+                    .denies(&haulier).denies(&elsewhere).denies(&alone),
+            ])),
+            ("find_service_account", AccessRule::Restricted(vec![managed(accounts[0].clone())])),
+            ("update_service_account", AccessRule::Restricted(vec![
+                managed(accounts[0].clone()).json(json!({"name": "edited", "roles": ["viewer"]})),
+            ])),
+            ("rotate_service_account_secret", AccessRule::Restricted(vec![
+                managed(format!("{}/rotate-secret", accounts[0])),
+            ])),
+            ("delete_service_account", AccessRule::Restricted(
+                accounts[1..].iter().zip([&farm, &admin]).map(delete).collect(),
+            )),
             ("clear_cache", AccessRule::Admin),
             ("export_personal_data", AccessRule::Admin),
             ("erase_personal_data", AccessRule::Admin),

@@ -14,3 +14,4 @@ mod metrics;
 mod openapi;
 mod personal_data;
 mod places;
+mod service_accounts;

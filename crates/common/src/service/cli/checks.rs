@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{anyhow, bail, ensure};
 
+use crate::auth::Verifier;
 use crate::http;
 
 /// Time that a check may take.
@@ -55,6 +56,17 @@ impl Checks {
         } else {
             self.run(name, remedy, check).await;
         }
+    }
+
+    /// Checks that the keys of service accounts can be loaded, where the service accepts their tokens.
+    pub async fn run_service_accounts(&mut self, verifier: &Verifier) {
+        let remedy = "upgrade and start the system service, or set auth.service_accounts \
+                      (DROVER_AUTH__SERVICE_ACCOUNTS) to false";
+        let check = async {
+            let found = verifier.check_service_accounts().await;
+            found.unwrap_or_else(|| Ok("they are not accepted".to_owned()))
+        };
+        self.run_online("service accounts", remedy, check).await;
     }
 
     /// Ends the command.

@@ -120,7 +120,9 @@ async fn hear_of(path: PathId, query: Query<Pause>) -> Result<JsonResponse, Erro
     JsonResponse::json(&path.id()?.to_string())
 }
 
-#[utoipa::path(operation_id = "who", security(("bearer" = [])), responses((status = 200, body = String), ErrorResponses))]
+#[utoipa::path(operation_id = "who", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    responses((status = 200, body = String), ErrorResponses))]
 #[get("/who")]
 async fn who(caller: Caller) -> Result<JsonResponse, Error> {
     JsonResponse::json(&json!({
@@ -131,6 +133,7 @@ async fn who(caller: Caller) -> Result<JsonResponse, Error> {
 }
 
 #[utoipa::path(operation_id = "only_admin", params(Pause), security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     responses((status = 200, body = String), ErrorResponses))]
 #[get("/admin")]
 async fn only_admin(_: Authorized<Admin>, query: Query<Pause>) -> Result<JsonResponse, Error> {
@@ -139,6 +142,7 @@ async fn only_admin(_: Authorized<Admin>, query: Query<Pause>) -> Result<JsonRes
 }
 
 #[utoipa::path(operation_id = "only_member", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     responses((status = 200, body = String), ErrorResponses))]
 #[get("/member")]
 async fn only_member(caller: Authorized<Member>) -> Result<JsonResponse, Error> {

@@ -68,7 +68,9 @@ struct Made {
     by: String,
 }
 
-#[utoipa::path(operation_id = "make_thing", security(("bearer" = [])), request_body = NewThing,
+#[utoipa::path(operation_id = "make_thing", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    request_body = NewThing,
     responses((status = 200, body = Made), ErrorResponses))]
 #[post("/things")]
 async fn make(
@@ -112,7 +114,9 @@ async fn check_one(body: Body<NewThing>) -> Result<JsonResponse, Error> {
     JsonResponse::json(&body.check(rules)?.0)
 }
 
-#[utoipa::path(operation_id = "change_thing", security(("bearer" = [])), request_body = NewThing,
+#[utoipa::path(operation_id = "change_thing", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    request_body = NewThing,
     params(("id" = String, Path)), responses((status = 200, body = NewThing), ErrorResponses))]
 #[put("/things/{id}")]
 async fn change(
@@ -131,7 +135,9 @@ async fn change(
     if changed.await? == 0 { Err(Error::NotFound) } else { Ok(JsonResponse::raw(document.0)) }
 }
 
-#[utoipa::path(operation_id = "get_thing", security(("bearer" = [])), params(("id" = String, Path)),
+#[utoipa::path(operation_id = "get_thing", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    params(("id" = String, Path)),
     responses((status = 200, body = NewThing), ErrorResponses))]
 #[get("/things/{id}")]
 async fn find(_: Caller, path: PathId, app: Data<Echo>) -> Result<JsonResponse, Error> {
@@ -156,7 +162,9 @@ struct Search {
     format: Option<QueryText>,
 }
 
-#[utoipa::path(operation_id = "list_things", security(("bearer" = [])), params(Search),
+#[utoipa::path(operation_id = "list_things", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    params(Search),
     responses((status = 200, content((Vec<NewThing> = "application/json"), (String = "text/csv"))), ErrorResponses))]
 #[get("/things")]
 async fn list(

@@ -21,6 +21,7 @@ use crate::listings::{postcodes, price, store};
 ///
 /// The header `Location` and the member `id` identify the new listing.
 #[utoipa::path(operation_id = "create_sheep_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body = SheepForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/sheep")]
 pub(super) async fn create_sheep_listing(
@@ -36,6 +37,7 @@ pub(super) async fn create_sheep_listing(
 ///
 /// The header `Location` and the member `id` identify the new listing.
 #[utoipa::path(operation_id = "create_cattle_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body = CattleForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/cattle")]
 pub(super) async fn create_cattle_listing(
@@ -51,6 +53,7 @@ pub(super) async fn create_cattle_listing(
 ///
 /// The header `Location` and the member `id` identify the new listing.
 #[utoipa::path(operation_id = "create_working_dog_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body = WorkingDogForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/working-dog")]
 pub(super) async fn create_working_dog_listing(
@@ -66,6 +69,7 @@ pub(super) async fn create_working_dog_listing(
 ///
 /// The header `Location` and the member `id` identify the new listing.
 #[utoipa::path(operation_id = "create_feed_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body = FeedForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/feed")]
 pub(super) async fn create_feed_listing(
@@ -81,6 +85,7 @@ pub(super) async fn create_feed_listing(
 ///
 /// The header `Location` and the member `id` identify the new listing.
 #[utoipa::path(operation_id = "create_bedding_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body = BeddingForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/listings/bedding")]
 pub(super) async fn create_bedding_listing(

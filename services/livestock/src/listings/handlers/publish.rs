@@ -24,6 +24,7 @@ const MAX_ATTEMPTS: u32 = 20;
 /// Everybody can then find the listing and read those of its files that belong to its organisation. A draft with a file
 /// that is archived or not readable is not published. Publishing an active listing changes nothing.
 #[utoipa::path(operation_id = "publish_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::DRAFT)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     responses((status = 200, body = ActionResult),
@@ -102,6 +103,7 @@ async fn look_up_files(
 /// A draft can be cancelled; it stays visible to its organisation only. Closing a listing again with the same status
 /// changes nothing.
 #[utoipa::path(operation_id = "close_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING_TO_CLOSE)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body = CloseForm, responses((status = 200, body = ActionResult),

@@ -19,6 +19,7 @@ use crate::{Livestock, examples};
 
 /// Get listing
 #[utoipa::path(operation_id = "find_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING)),
         ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
     responses((status = 200, body = Listing, headers(("ETag" = String, description = "The revision in quotes"))),
@@ -48,7 +49,9 @@ enum SearchAnswer {
 /// As CSV (`format=CSV` or `Accept: text/csv`) or XLSX (`format=XLSX`) the response contains all matches, unless
 /// `limit` is present; XLSX contains at most 1,000,000. The rows are read in blocks: a listing that is created or
 /// changed meanwhile may be missing or in its old place.
-#[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])), params(PageParams, ListingSearchParams),
+#[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
+    params(PageParams, ListingSearchParams),
     responses((status = 200, content((SearchAnswer = "application/json"), (String = "text/csv"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[get("/listings")]
@@ -98,6 +101,7 @@ pub(super) async fn export(
 ///
 /// Returns an event for each change of the listing, oldest first, to its organisation and to `admin`.
 #[utoipa::path(operation_id = "list_events_of_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING)), ListParams),
     responses((status = 200, body = [ListingEvent]), ErrorResponses))]
 #[get("/listings/{id}/events")]

@@ -21,6 +21,7 @@ use crate::listings::postcodes::{self, Finding};
 /// A merge patch (RFC 7396) of a draft or an active listing, by its organisation or `admin`. The result must satisfy
 /// the rules for creating. The type of a published listing, and the main category, cannot be changed.
 #[utoipa::path(operation_id = "update_listing", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body(content((ListingPatch = "application/merge-patch+json"), (ListingPatch = "application/json"))),

@@ -30,6 +30,7 @@ use crate::loads::members::stored_columns;
 /// content the organisation imported before is 409 with `body.importedAtUTC` and `body.file`, unless `repeat` is true
 /// or `ifExists` is `skip`.
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
     responses((status = 200, body = BatchResult), ErrorResponses))]
 #[post("/loads/batch")]
@@ -91,6 +92,7 @@ const TEMPLATE_FORMATS: [Format; 2] = [Format::Csv, Format::Xlsx];
 /// As CSV, the header row. As XLSX, a table with date cells, drop-down lists and a sample row, which batches skip, and
 /// a second sheet with the commodities.
 #[utoipa::path(operation_id = "find_load_batch_template", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
     params(TemplateParameters),
     responses((status = 200, content((String = "text/csv"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]

@@ -21,6 +21,7 @@ use crate::loads::stored_load::StoredLoad;
 ///
 /// Replaces values of the proof of a completed load. The old values stay in the history of the load.
 #[utoipa::path(operation_id = "correct_proof_of_delivery", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["weighbridge"]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body = Correction,

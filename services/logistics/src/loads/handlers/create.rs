@@ -16,7 +16,7 @@ use crate::organisations::{NamedBy, check_not_blocked};
 
 /// Create a new load (organiser form)
 #[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
-    request_body = OrganiserForm, extensions(("x-one-or-array" = json!(true))),
+    request_body = OrganiserForm, extensions(("x-roles" = json!([])), ("x-one-or-array" = json!(true))),
     responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/organiser")]
 pub(super) async fn create_as_organiser(
@@ -30,7 +30,7 @@ pub(super) async fn create_as_organiser(
 
 /// Create a new load (carrier form)
 #[utoipa::path(operation_id = "create_load_as_carrier", tag = "loads", security(("bearer" = [])),
-    request_body = CarrierForm, extensions(("x-one-or-array" = json!(true))),
+    request_body = CarrierForm, extensions(("x-roles" = json!([])), ("x-one-or-array" = json!(true))),
     responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/carrier")]
 pub(super) async fn create_as_carrier(

@@ -16,6 +16,7 @@ use crate::loads::store::{self, Driver};
 ///
 /// Returns the drivers to whom the load was sent and who were not revoked, in the order of the last sending.
 #[utoipa::path(operation_id = "list_load_drivers", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)), OffsetParams),
     responses((status = 200, body = [Driver]), ErrorResponses))]
 #[get("/loads/{id}/drivers")]
@@ -42,6 +43,7 @@ pub(super) async fn list(
 /// The driver can then neither read the load nor prove its delivery. Notifications of the driver that are still pending
 /// are dropped.
 #[utoipa::path(operation_id = "revoke_load_driver", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
         ("driverId" = String, Path, description = "Claim `sub` of the driver's token",
             example = json!(examples::DRIVER)),

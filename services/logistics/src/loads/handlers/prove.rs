@@ -20,7 +20,8 @@ use crate::loads::store::{self, NewProof, Update};
 
 /// Upload proof of delivery (load named in body)
 #[utoipa::path(operation_id = "prove_delivery", tag = "loads", security(("bearer" = [])),
-    request_body = ProofOfDeliveryOfLoad, extensions(("x-one-or-array" = json!(true))),
+    request_body = ProofOfDeliveryOfLoad,
+    extensions(("x-roles" = json!(["weighbridge"])), ("x-one-or-array" = json!(true))),
     responses((status = 200, body = Load), ErrorResponses))]
 #[post("/loads/proof-of-delivery")]
 pub(super) async fn prove_in_body(
@@ -40,7 +41,8 @@ pub(super) async fn prove_in_body(
 #[utoipa::path(operation_id = "prove_delivery_of_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_PROVE)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
-    request_body = ProofOfDelivery, extensions(("x-one-or-array" = json!(true))),
+    request_body = ProofOfDelivery,
+    extensions(("x-roles" = json!(["weighbridge"])), ("x-one-or-array" = json!(true))),
     responses((status = 200, body = Load),
         (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
         ErrorResponses))]

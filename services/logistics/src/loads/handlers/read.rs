@@ -25,6 +25,7 @@ use crate::{Logistics, examples};
 
 /// Get the details of a load
 #[utoipa::path(operation_id = "find_load", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
         ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
     responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),
@@ -41,6 +42,7 @@ pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 /// `limit`; XLSX has at most 1,000,000. Rows are read in blocks: a load that is created or changed meanwhile may be
 /// missing or in its old place.
 #[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(PageParams, LoadSearchParams),
     responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
@@ -93,7 +95,9 @@ impl IdsParameter {
 /// Get loads by ids
 ///
 /// In the order of the request, each once. Ids that are unknown or not the caller's are listed in `X-Missing-Ids`.
-#[utoipa::path(operation_id = "list_loads_by_ids", tag = "loads", security(("bearer" = [])), params(IdsParameter),
+#[utoipa::path(operation_id = "list_loads_by_ids", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    params(IdsParameter),
     responses((status = 200, body = [Load]), ErrorResponses))]
 #[get("/loads/by-ids")]
 pub(super) async fn list_by_ids(
@@ -151,6 +155,7 @@ impl ExportParameters {
 /// is not part of its organiser's export until the organiser accepts it. Loads are read in blocks: a load that is
 /// completed meanwhile may be missing. XLSX has at most 1,000,000.
 #[utoipa::path(operation_id = "export_completed_loads", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(ExportParameters),
     responses((status = 200, content((String = "text/csv"), ([Load] = "application/json"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
@@ -172,6 +177,7 @@ pub(super) async fn export_completed(
 ///
 /// Returns an event for each change of the load, oldest first.
 #[utoipa::path(operation_id = "list_load_events", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)), ListParams),
     responses((status = 200, body = [LoadEvent]), ErrorResponses))]
 #[get("/loads/{id}/events")]
@@ -197,6 +203,7 @@ pub(super) async fn list_events(
 ///
 /// Returns the newest 1,000 notifications sent to the load's drivers and carriers, newest first.
 #[utoipa::path(operation_id = "list_notifications_of_load", tag = "notifications", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(("id" = String, Path, description = "Id of the load", example = json!(examples::COMPLETED_LOAD))),
     responses((status = 200, body = [Notification]), ErrorResponses))]
 #[get("/loads/{id}/notifications")]

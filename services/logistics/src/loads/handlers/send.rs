@@ -25,7 +25,7 @@ use crate::organisations::{NamedBy, check_not_blocked};
 /// driver is pending, returns its id and stores no other. A load has at most 20 drivers at a time, and an organisation
 /// sends at most 600 notifications to drivers in ten minutes.
 #[utoipa::path(operation_id = "send_load_to_driver", tag = "notifications", security(("bearer" = [])),
-    request_body = SendToDriver, extensions(("x-one-or-array" = json!(true))),
+    request_body = SendToDriver, extensions(("x-roles" = json!([])), ("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult),
         (status = 429, description = "The caller's organisation sent 600 notifications to drivers in ten minutes."),
         ErrorResponses))]
@@ -47,7 +47,7 @@ pub(super) async fn send_to_driver(
 /// a notification of the same load and carrier is pending, returns its id and stores no other. A carrier that has
 /// blocked the sender is 403 with the `reason` `blocked`.
 #[utoipa::path(operation_id = "send_load_to_carrier", tag = "notifications", security(("bearer" = [])),
-    request_body = SendToCarrier, extensions(("x-one-or-array" = json!(true))),
+    request_body = SendToCarrier, extensions(("x-roles" = json!([])), ("x-one-or-array" = json!(true))),
     responses((status = 200, body = ActionResult),
         (status = 429, description = "The caller's organisation sent 600 notifications in ten minutes, to drivers or \
             again to carriers."),

@@ -20,6 +20,7 @@ use crate::{Logistics, examples};
 /// A load that a carrier entered for an organiser is not part of that organiser's completed export until the organiser
 /// accepts it. Accepting again, or accepting a load that needs no acceptance, succeeds and changes nothing.
 #[utoipa::path(operation_id = "accept_load", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_ACCEPT)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     responses((status = 200, body = ActionResult),
@@ -49,7 +50,7 @@ pub(super) async fn accept(
 #[utoipa::path(operation_id = "cancel_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_CANCEL)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
-    request_body = CancelForm, extensions(("x-optional-body" = json!(true))),
+    request_body = CancelForm, extensions(("x-roles" = json!([])), ("x-optional-body" = json!(true))),
     responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),
         (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
         ErrorResponses))]

@@ -25,6 +25,7 @@ use crate::organisations::{NamedBy, check_not_blocked};
 /// change all members of the patch. Another carrier can change only `vehicleRegistration`, `ticketNumber`,
 /// `weightNet` and `files`.
 #[utoipa::path(operation_id = "update_load", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
     request_body(content((LoadPatch = "application/merge-patch+json"), (LoadPatch = "application/json"))),

@@ -11,12 +11,11 @@ use crate::examples;
 use crate::files::blob_store::BlobName;
 use crate::files::download::{CachePolicy, Representation, respond};
 use crate::files::images::{ImageCopy, Width};
-use crate::files::links::{
-    INVALID_LINK, LinkParams, Maker, SignedLink, find_key, repeats_parameter, tenant_tag,
-};
+use crate::files::links::{INVALID_LINK, LinkParams, Maker, SignedLink, repeats_parameter, tenant_tag};
 use crate::files::model::File;
 use crate::files::responses::Binary;
 use crate::files::store;
+use crate::keys::find_key;
 
 /// Query parameters of a download.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -34,6 +33,7 @@ struct DownloadParams {
 /// archived file can be downloaded by `admin` only. With `width` the response is a WebP image if `Accept` allows it,
 /// otherwise JPEG, or PNG if it is transparent.
 #[utoipa::path(operation_id = "download_file", tag = "files", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE)), DownloadParams),
     responses(
         (status = 200, content_type = "*/*", body = inline(Binary)),

@@ -8,7 +8,9 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, delete, get, post, rt};
 use common::multipart::Payload;
 use common::wire::ActionResult;
-use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, ListParams, PathId, Query};
+use common::{
+    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, ListParams, PathId, Query, Role,
+};
 use database::AnyConnection;
 
 use crate::files::blob_store::StoredBlobs;
@@ -30,6 +32,7 @@ use crate::{System, examples};
 /// without an organisation sees the files that it uploaded without one. `f:organisationId` with another organisation
 /// finds nothing, except for `admin`.
 #[utoipa::path(operation_id = "list_files", tag = "files", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(ListParams, FileListParams),
     responses((status = 200, body = [FileInfo]), ErrorResponses))]
 #[get("/files")]
@@ -48,6 +51,7 @@ pub(super) async fn list(
 
 /// Request file information
 #[utoipa::path(operation_id = "find_file", tag = "files", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE))),
     responses((status = 200, body = FileInfo), ErrorResponses))]
 #[get("/files/{id}/info")]
@@ -63,6 +67,7 @@ pub(super) async fn info(caller: Caller, path: PathId, system: Data<System>) -> 
 /// organisation, those that it uploaded without one. An upload beyond `maximumBytes` is 403 with the reason
 /// `quota_exceeded`.
 #[utoipa::path(operation_id = "find_storage_usage", tag = "files", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     responses((status = 200, body = StorageUsage), ErrorResponses))]
 #[get("/files/usage")]
 pub(super) async fn find_usage(caller: Caller, system: Data<System>) -> Result<JsonResponse, Error> {
@@ -76,6 +81,7 @@ pub(super) async fn find_usage(caller: Caller, system: Data<System>) -> Result<J
 ///
 /// The file's information stays available. Its content can then be downloaded by `admin` only.
 #[utoipa::path(operation_id = "archive_file", tag = "files", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE_TO_ARCHIVE))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[delete("/files/{id}")]
@@ -116,9 +122,11 @@ const PUBLISH_BUSY: &str = "Other files of yours are being shared with everybody
 /// Returns the information that loads and listings need on the files that they refer to. Ids that are unknown, archived
 /// or not readable are omitted and listed in `X-Missing-Ids`. `shareWith` and `unshareWith` share and unshare the
 /// caller's own files in one transaction; other files are returned unchanged, unless the caller's organisation leaves
-/// them. The operation is idempotent and returns the current state. It ignores `Idempotency-Key`.
+/// them; callers with the role `viewer` may not send them. The operation is idempotent and returns the current state.
+/// It ignores `Idempotency-Key`.
 #[utoipa::path(operation_id = "resolve_files", tag = "files", security(("bearer" = [])),
-    request_body = ResolveFiles, extensions(("x-no-idempotency-key" = json!(true))),
+    request_body = ResolveFiles,
+    extensions(("x-roles" = json!(["viewer", "weighbridge"])), ("x-no-idempotency-key" = json!(true))),
     responses(
         (status = 200, body = Vec<FileInfo>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
         (status = 429, description = "Too many resolve calls of the caller's organisation are running."),
@@ -130,6 +138,9 @@ pub(super) async fn resolve(
     system: Data<System>,
 ) -> Result<LimitedResponse, Error> {
     let (request, _) = body.check(ResolveFiles::rules)?;
+    if request.changes_sharing() && caller.roles.contains(&Role::Viewer) {
+        return Err(Error::Forbidden("The role viewer may resolve files, and not change their sharing."));
+    }
     let tenant = caller.tenant();
     // A call may read or write several MB. The limit leaves database connections to other tenants.
     let permit = system.resolve_limits.acquire(&tenant, RESOLVE_TIMEOUT).await;
@@ -169,6 +180,7 @@ async fn publish(system: Data<System>, job: Arc<ResolveJob>, tenant: &str) -> Re
 /// caller may download is stored without personal metadata; `hash` is that of the stored content. Files that exceed the
 /// storage quota of their owner are 403 with the reason `quota_exceeded`.
 #[utoipa::path(operation_id = "upload_file", tag = "files", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["weighbridge"]))),
     request_body(content = FileUploadForm, content_type = "multipart/form-data"),
     responses((status = 200, body = Uploaded), ErrorResponses))]
 #[post("/files")]

@@ -11,9 +11,10 @@ use utoipa::IntoParams;
 
 use crate::System;
 use crate::examples;
-use crate::files::links::{FileLink, Link, LinkForm, LinkTarget, LinksForm, Maker, signing_key};
+use crate::files::links::{FileLink, Link, LinkForm, LinkTarget, LinksForm, Maker};
 use crate::files::model::distinct_ids;
 use crate::files::store;
+use crate::keys::signing_key;
 
 /// How long a call waits for other calls of its tenant.
 const LINKS_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,7 +29,8 @@ const IMAGE_LINK_SECONDS: i64 = 2 * 3600;
 #[utoipa::path(operation_id = "create_link", tag = "files", security(("bearer" = [])),
     params(("id" = String, Path, description = "The file's id", example = json!(examples::FILE))),
     request_body = LinkForm,
-    extensions(("x-optional-body" = json!(true)), ("x-no-idempotency-key" = json!(true))),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"])), ("x-optional-body" = json!(true)),
+        ("x-no-idempotency-key" = json!(true))),
     responses((status = 200, body = Link), ErrorResponses))]
 #[post("/files/{id}/link")]
 pub(super) async fn create_link(
@@ -49,7 +51,8 @@ pub(super) async fn create_link(
 /// Returns a link to each file, once and in the order of the request. Ids that are unknown, archived or not readable
 /// are omitted and listed in `X-Missing-Ids`. Nothing is stored, so the operation ignores `Idempotency-Key`.
 #[utoipa::path(operation_id = "create_links", tag = "files", security(("bearer" = [])),
-    request_body = LinksForm, extensions(("x-no-idempotency-key" = json!(true))),
+    request_body = LinksForm,
+    extensions(("x-roles" = json!(["viewer", "weighbridge"])), ("x-no-idempotency-key" = json!(true))),
     responses(
         (status = 200, body = Vec<FileLink>, headers(("X-Missing-Ids" = String, description = "Comma-separated ids"))),
         (status = 429, description = "Too many calls of the caller's organisation are running."),

@@ -4,8 +4,6 @@
 //! key that only this service has. The keys are in the database, so replicas share them, and each request reads the one
 //! it needs. A replica therefore never signs with a key that another one has replaced, nor refuses a link of a new key.
 
-mod store;
-
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,12 +15,10 @@ use sha2::{Digest, Sha256};
 use url::form_urlencoded;
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-pub(crate) use store::{LinkKey, create_first_key, find_key, replace_key, signing_key};
-
 use super::images::Width;
 use super::model::{File, distinct_ids};
 use crate::examples;
-use store::MAX_LINK_SECONDS;
+use crate::keys::{MAX_LINK_SECONDS, SigningKey};
 
 /// The message for a link that was altered or has expired.
 pub(crate) const INVALID_LINK: &str = "This link is invalid or has expired: ask for a new one.";
@@ -118,14 +114,14 @@ pub(crate) struct FileLink {
 
 impl Link {
     /// Returns the link to a target.
-    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &LinkKey) -> Self {
+    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &SigningKey) -> Self {
         Self { url: target.url(public_url, key), expires_at: target.expires_at() }
     }
 }
 
 impl FileLink {
     /// Returns the link to a target.
-    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &LinkKey) -> Self {
+    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &SigningKey) -> Self {
         Self { id: target.id, link: Link::of(target, public_url, key) }
     }
 }
@@ -171,7 +167,7 @@ impl LinkTarget {
     }
 
     /// Returns the URL of the link.
-    pub(crate) fn url(&self, public_url: &str, key: &LinkKey) -> String {
+    pub(crate) fn url(&self, public_url: &str, key: &SigningKey) -> String {
         let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key.hmac(), self.message().as_bytes()));
         let width = self.width.map(|width| format!("width={width}&")).unwrap_or_default();
         let by = self.maker.as_ref().map(|maker| format!("by={}&", maker.0)).unwrap_or_default();
@@ -226,7 +222,7 @@ impl SignedLink {
     ///
     /// # Errors
     /// 403 if the signature is wrong, or the key was replaced so long ago that it cannot have signed the link.
-    pub(crate) fn verify(&self, key: Option<&LinkKey>) -> Result<(), Error> {
+    pub(crate) fn verify(&self, key: Option<&SigningKey>) -> Result<(), Error> {
         let verify = || {
             let key = key?;
             // So a key that was stolen and replaced is of no use after seven days.
@@ -288,8 +284,8 @@ pub(crate) fn tenant_tag(tenant: &str) -> String {
 mod tests {
     use super::*;
 
-    fn key(number: i64, replaced_at: Option<Timestamp>) -> LinkKey {
-        LinkKey { number, secret: vec![7; 32], replaced_at }
+    fn key(number: i64, replaced_at: Option<Timestamp>) -> SigningKey {
+        SigningKey { number, secret: vec![7; 32], replaced_at }
     }
 
     /// Reads the parameters of a URL.

@@ -1,4 +1,4 @@
-//! The keys of links: finding, making and replacing them.
+//! The keys: finding, making and replacing them.
 
 use std::fmt;
 
@@ -11,43 +11,51 @@ use diesel::prelude::*;
 use crate::schema::link_keys::{self, dsl as k};
 
 /// How long a link may be valid in seconds: 7 days.
-pub(super) const MAX_LINK_SECONDS: i64 = 7 * 24 * 3600;
+pub(crate) const MAX_LINK_SECONDS: i64 = 7 * 24 * 3600;
 /// Length of a key in bytes: that of the hash.
 const SECRET_BYTES: usize = 32;
 /// The most keys that are kept. Replacing the key more often in seven days drops the oldest ones, and their links with
 /// them.
 const MAX_KEYS: i64 = 100;
 
-/// A key of links.
+/// A key.
 #[derive(Clone, Queryable, Selectable)]
 #[diesel(table_name = link_keys)]
-pub(crate) struct LinkKey {
+pub(crate) struct SigningKey {
     /// The number that links name.
     pub(crate) number: i64,
     /// 32 random bytes.
-    pub(super) secret: Vec<u8>,
+    pub(crate) secret: Vec<u8>,
     /// When the next key was made.
-    pub(super) replaced_at: Option<Timestamp>,
+    pub(crate) replaced_at: Option<Timestamp>,
 }
 
-impl fmt::Debug for LinkKey {
+impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LinkKey").field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("SigningKey").field("number", &self.number).finish_non_exhaustive()
     }
 }
 
-impl LinkKey {
-    /// Returns the key for signing and verifying.
-    pub(super) fn hmac(&self) -> hmac::Key {
+impl SigningKey {
+    /// Returns the key for signing and verifying links.
+    pub(crate) fn hmac(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, &self.secret)
     }
+
+    /// Returns 32 bytes that are derived from the key for another purpose, which is none of a link's.
+    pub(crate) fn derive(&self, purpose: &str) -> [u8; SECRET_BYTES] {
+        let tag = hmac::sign(&self.hmac(), purpose.as_bytes());
+        let mut derived = [0; SECRET_BYTES];
+        derived.copy_from_slice(tag.as_ref());
+        derived
+    }
 }
 
-/// Returns the key that signs links. Makes one if there is none.
+/// Returns the key that signs. Makes one if there is none.
 ///
 /// # Errors
 /// 503 if the database is unavailable.
-pub(crate) async fn signing_key(db: &Database) -> Result<LinkKey, Error> {
+pub(crate) async fn signing_key(db: &Database) -> Result<SigningKey, Error> {
     match db.read(find_signing_key).await? {
         Some(key) => Ok(key),
         None => create(db).await,
@@ -62,7 +70,7 @@ pub(crate) async fn create_first_key(db: &Database) -> Result<(), Error> {
     signing_key(db).await.map(drop)
 }
 
-/// Makes a new key. Links of the one before stay valid until they expire.
+/// Makes a new key. Links and tokens of the one before stay valid until they expire.
 ///
 /// # Errors
 /// 503 if the database is unavailable.
@@ -71,7 +79,7 @@ pub(crate) async fn replace_key(db: &Database) -> Result<(), Error> {
     db.write(move |c| replace(c, &secret)).await
 }
 
-async fn create(db: &Database) -> Result<LinkKey, Error> {
+async fn create(db: &Database) -> Result<SigningKey, Error> {
     let secret = random()?;
     let created = {
         let secret = secret.clone();
@@ -92,19 +100,25 @@ fn random() -> Result<Vec<u8>, Error> {
 }
 
 /// Returns the key with this number.
-pub(crate) fn find_key(c: &mut AnyConnection, number: i64) -> Result<Option<LinkKey>, Error> {
-    Ok(k::link_keys.find(number).select(LinkKey::as_select()).first(c).optional()?)
+pub(crate) fn find_key(c: &mut AnyConnection, number: i64) -> Result<Option<SigningKey>, Error> {
+    Ok(k::link_keys.find(number).select(SigningKey::as_select()).first(c).optional()?)
+}
+
+/// Returns the key that signs and those that were replaced since `since`, the newest first.
+pub(crate) fn list_keys(c: &mut AnyConnection, since: Timestamp) -> Result<Vec<SigningKey>, Error> {
+    let recent = k::link_keys.filter(k::replaced_at.is_null().or(k::replaced_at.ge(since)));
+    Ok(recent.order(k::number.desc()).select(SigningKey::as_select()).load(c)?)
 }
 
 /// Returns the key that signs.
-fn find_signing_key(c: &mut AnyConnection) -> Result<Option<LinkKey>, Error> {
-    let newest = k::link_keys.order(k::number.desc()).select(LinkKey::as_select());
+fn find_signing_key(c: &mut AnyConnection) -> Result<Option<SigningKey>, Error> {
+    let newest = k::link_keys.order(k::number.desc()).select(SigningKey::as_select());
     Ok(newest.first(c).optional()?)
 }
 
 /// Stores a key with this secret unless there is one, and returns the key that signs. Of two replicas that start at the
 /// same time, both return the same key.
-fn create_first(c: &mut AnyConnection, secret: &[u8]) -> Result<LinkKey, Error> {
+fn create_first(c: &mut AnyConnection, secret: &[u8]) -> Result<SigningKey, Error> {
     if let Some(key) = find_signing_key(c)? {
         return Ok(key);
     }
@@ -127,8 +141,8 @@ fn replace(c: &mut AnyConnection, secret: &[u8]) -> Result<(), Error> {
     insert(c, number, secret).map(drop)
 }
 
-fn insert(c: &mut AnyConnection, number: i64, secret: &[u8]) -> Result<LinkKey, Error> {
+fn insert(c: &mut AnyConnection, number: i64, secret: &[u8]) -> Result<SigningKey, Error> {
     let row = (k::number.eq(number), k::secret.eq(secret), k::created_at.eq(Timestamp::now()));
     diesel::insert_into(k::link_keys).values(row).execute(c)?;
-    Ok(LinkKey { number, secret: secret.to_vec(), replaced_at: None })
+    Ok(SigningKey { number, secret: secret.to_vec(), replaced_at: None })
 }
