@@ -23,8 +23,8 @@ use crate::{Caller, Error, IsHead};
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// How often a waiting request or stream looks whether the service drains.
 const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
-/// The longest time between two lines of a stream.
-const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+/// The longest time between two lines of a stream. A connection that its client has closed is noticed by writing to it.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest life of a stream.
 const STREAM_TIME: Duration = Duration::from_secs(30 * 60);
 /// The events that a stream reads at a time.
@@ -86,6 +86,11 @@ pub struct FeedPage {
 }
 
 impl FeedPage {
+    /// Returns a page without events.
+    pub fn empty(next: Place) -> Self {
+        Self { events: Vec::new(), next, more: false }
+    }
+
     /// Returns the document of the response.
     pub fn into_document(self) -> String {
         let events: Vec<_> = self.events.into_iter().map(|event| event.document.0).collect();

@@ -15,6 +15,7 @@ pub mod clients {
 }
 pub mod config;
 mod extract;
+pub mod feed;
 pub mod history;
 pub mod http;
 mod middleware;

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::cli::Checks;
+use common::feed::{Feed, Place};
 use common::personal_data::RecordKind;
 use common::system::{Shares, SystemClient};
 use common::{Service, ServiceContext, Verifier};
@@ -57,6 +58,7 @@ const DISTRIBUTION: Distribution = Distribution {
 pub struct Logistics {
     db: Database,
     public_url: String,
+    feed: Arc<Feed>,
     files: Arc<SystemClient>,
     shares: Shares,
     commodities: commodities::Catalogue,
@@ -74,6 +76,7 @@ impl Service for Logistics {
     const TAGS: &'static [(&'static str, &'static str)] = &[
         ("commodities", "The catalogue of commodities"),
         ("loads", "Loads, their history, and proofs of their delivery"),
+        ("events", "What changed, to follow it: the feed of events"),
         ("notifications", "Sending loads to drivers and carriers, and the log of these notifications"),
         ("organisations", "Organisations that the caller's organisation has blocked"),
         ("webhooks", "Webhooks of organisations, and their deliveries"),
@@ -133,12 +136,14 @@ impl Service for Logistics {
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
         loads::backfill_at_start(&context.db).await?;
+        context.db.write(loads::align_feed).await?;
         let files = Arc::new(SystemClient::new(&settings.system_url)?);
         context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
+            feed: Arc::default(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
             batches: loads::Batches::new(settings, &catalogue)?,
@@ -171,6 +176,7 @@ impl Service for Logistics {
             loads::run_backfill(db),
             loads::run_large_imports(db, &logistics.batches, &logistics.webhooks),
             logistics.shares.run(),
+            logistics.feed.run(db, Place::START, loads::find_new_events),
         );
     }
 

@@ -86,6 +86,25 @@ diesel::table! {
         reason -> Nullable<Text>,
         /// Members of requests with their values before and after, as JSON.
         changes -> Nullable<database::JsonSql>,
+        /// The place of the event in the feed, together with `n`. See `database::feed`.
+        position -> BigInt,
+        /// The revision of the load after the event.
+        revision -> Nullable<BigInt>,
+        /// The reference of the load after the event.
+        reference -> Nullable<Text>,
+        /// An organisation that reads the event: the organiser then.
+        organiser_id -> Nullable<Text>,
+        /// The carrier then, unless it was the organiser too.
+        carrier_id -> Nullable<Text>,
+        /// The creator of the load, unless it was one of these.
+        created_by -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    /// One row: what is added to the ids of transactions to get positions in the feed. Only on PostgreSQL.
+    feed_base (base) {
+        base -> BigInt,
     }
 }
 

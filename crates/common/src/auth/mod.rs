@@ -11,9 +11,11 @@ mod token_cache;
 mod visitor;
 
 use std::future::{Ready, ready};
+use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
+use jsonwebtoken::get_current_timestamp;
 use secrecy::SecretString;
 
 pub(crate) use identity::ERASED_PREFIX;
@@ -43,6 +45,8 @@ pub struct Caller {
     pub roles: Vec<Role>,
     /// True for tokens that the system service has issued to a service account.
     pub is_service_account: bool,
+    /// When the token expires, in seconds since 1970.
+    pub expires_at: u64,
     /// The token, which calls to other services pass on, so that these see no more than the caller may.
     pub token: SecretString,
     /// The request that carries the token.
@@ -62,9 +66,15 @@ impl Caller {
             admin: false,
             roles: Vec::new(),
             is_service_account: false,
+            expires_at: u64::MAX,
             token: SecretString::default(),
             request: RequestContext::without_request(),
         }
+    }
+
+    /// Returns the time until the token expires.
+    pub fn time_left(&self) -> Duration {
+        Duration::from_secs(self.expires_at.saturating_sub(get_current_timestamp()))
     }
 
     /// Returns true if the caller acts for this organisation.

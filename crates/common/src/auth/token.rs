@@ -177,7 +177,8 @@ impl Verifier {
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
             .map(|(_, token)| token.trim())
             .ok_or(AuthError::BadToken("the scheme must be Bearer"))?;
-        let identity = self.verify(token).await?.identity.clone();
+        let verified = self.verify(token).await?;
+        let identity = verified.identity.clone();
         Ok(Caller {
             user_id: identity.id,
             user_name: identity.name,
@@ -185,6 +186,7 @@ impl Verifier {
             admin: identity.admin,
             roles: identity.roles,
             is_service_account: identity.is_service_account,
+            expires_at: verified.expires_at,
             token: token.into(),
             request,
         })

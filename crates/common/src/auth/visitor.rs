@@ -28,6 +28,7 @@ impl Visitor {
             admin: false,
             roles: Vec::new(),
             is_service_account: false,
+            expires_at: u64::MAX,
             token: SecretString::default(),
             request,
         })

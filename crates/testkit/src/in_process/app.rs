@@ -177,6 +177,11 @@ impl TestRequest {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         TestResponse { status, headers, bytes: response.bytes().await.expect("a complete body").to_vec() }
     }
+
+    /// Sends the request and returns the response while its body arrives.
+    pub async fn open(self) -> reqwest::Response {
+        self.0.send().await.unwrap()
+    }
 }
 
 /// A response with its complete body.

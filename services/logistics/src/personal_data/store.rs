@@ -13,7 +13,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use serde_json::{Value, json};
 
-use crate::loads::Load;
+use crate::loads::{Load, names_driver};
 use crate::notifications::{Event, Notification};
 use crate::schema::load_creators::dsl as k;
 use crate::schema::load_drivers::dsl as d;
@@ -207,20 +207,6 @@ fn erase_in_reports(c: &mut AnyConnection, erasure: &Erasure, loads: &BTreeSet<I
         }
     }
     loads.iter().try_for_each(|load| webhooks::queue_erasure(c, *load, erasure, &no_files))
-}
-
-/// Returns the condition for events that name a driver, up to the bound driver id: that of their index.
-fn names_driver(c: &AnyConnection) -> &'static str {
-    match c {
-        AnyConnection::Sqlite(_) => {
-            "type IN ('sent_to_driver', 'driver_revoked') AND \
-             COALESCE(json_extract(changes, '$.driverId.to'), json_extract(changes, '$.driverId.from')) = "
-        }
-        AnyConnection::Postgres(_) => {
-            "type IN ('sent_to_driver', 'driver_revoked') AND \
-             COALESCE(changes #>> '{driverId,to}', changes #>> '{driverId,from}') = "
-        }
-    }
 }
 
 /// Lists events that name the user as a driver.

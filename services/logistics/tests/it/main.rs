@@ -20,6 +20,7 @@ mod drivers;
 mod edit;
 mod edit_files;
 mod edit_members;
+mod feed;
 mod file_sharing;
 mod history;
 mod history_model;

@@ -39,10 +39,9 @@ CREATE INDEX IF NOT EXISTS load_events_feed_creator ON load_events (created_by, 
 
 CREATE FUNCTION place_load_event() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
-    -- Not before the previous event of the load, whose transaction may have begun later and ended earlier.
-    NEW.position := greatest(
-        pg_current_xact_id()::text::bigint + (SELECT base FROM feed_base),
-        (SELECT position FROM load_events WHERE load_id = NEW.load_id ORDER BY n DESC LIMIT 1));
+    -- Events of a load are in the order of its revisions: of two transactions at the isolation level REPEATABLE READ that
+    -- change the same row, the later one gets its id after the earlier one has ended.
+    NEW.position := pg_current_xact_id()::text::bigint + (SELECT base FROM feed_base);
     IF NEW.revision IS NULL THEN
         SELECT l.revision, l.document ->> 'reference', l.organiser_id, nullif(l.carrier_id, l.organiser_id),
                 other_than_parties(l.created_by, l.organiser_id, l.carrier_id)

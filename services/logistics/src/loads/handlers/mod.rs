@@ -4,6 +4,7 @@ mod batch;
 mod correct;
 mod create;
 mod drivers;
+mod feed;
 mod prove;
 mod read;
 mod send;
@@ -27,6 +28,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(send::send_to_carrier)
         .service(read::list_notifications)
         .service(read::list_events)
+        .service(feed::list)
+        .service(feed::stream)
         .service(drivers::list)
         .service(drivers::revoke)
         .service(correct::correct)

@@ -78,9 +78,10 @@ pub(super) async fn update(
             let (owners, carrier) = (file_owners(before, &load, &caller), load.carrier_id());
             shares.extend(files.kept.share_owned(&caller, id, &owners, carrier.as_slice()));
         }
-        shares.extend(store::release_carrier(c, before, &mut load, &caller)?);
+        let revision = stored.revision + 1;
+        shares.extend(store::release_carrier(c, before, (&mut load, revision), &caller)?);
         let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, &caller) };
-        let update = Update { load: &load, revision: stored.revision + 1, event, proof: None };
+        let update = Update { load: &load, revision, event, proof: None };
         let response = store::update(c, &update)?;
         for share in &shares {
             system::record_share(c, Some(share))?;

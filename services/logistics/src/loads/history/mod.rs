@@ -4,5 +4,8 @@ mod model;
 mod store;
 
 pub(super) use common::history::{Change, Changes, order};
-pub(super) use model::{EventType, LoadEvent, NewEvent};
-pub(super) use store::{CarrierSince, added_files, carrier_since, list, record, senders};
+pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
+pub(crate) use store::names_driver;
+pub(super) use store::{
+    CarrierSince, EVENT_COLUMNS, EventRow, added_files, carrier_since, event, list, record, record_created, senders,
+};

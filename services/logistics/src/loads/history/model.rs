@@ -22,6 +22,9 @@ pub(crate) enum EventType {
     SentToDriver,
     SentToCarrier,
     DriverRevoked,
+    /// The organisation is no longer the carrier. Only in the feed: the history of the load has the change.
+    #[serde(skip)]
+    Released,
 }
 
 impl EventType {
@@ -36,7 +39,7 @@ impl EventType {
             Self::SentToDriver => Some("load.sent_to_driver"),
             Self::SentToCarrier => Some("load.sent_to_carrier"),
             Self::DriverRevoked => Some("load.driver_revoked"),
-            Self::Created | Self::Accepted => None,
+            Self::Created | Self::Accepted | Self::Released => None,
         }
     }
 }
@@ -87,11 +90,24 @@ pub(crate) struct NewEvent<'a> {
     pub caller: &'a Caller,
     pub reason: Option<&'a str>,
     pub changes: Changes,
+    /// Who reads the event in the feed. `None`: the organiser, the carrier and the creator that the load has now.
+    pub audience: Option<Audience<'a>>,
+}
+
+/// Who reads an event in the feed, other than the parties and the creator of the load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Audience<'a> {
+    /// The revision of the load after the event.
+    pub revision: i64,
+    pub reference: &'a str,
+    pub organiser: Option<&'a str>,
+    /// Another organisation.
+    pub carrier: &'a str,
 }
 
 impl<'a> NewEvent<'a> {
     /// Creates an event without reason and changes.
     pub(crate) fn new(load_id: Id, event_type: EventType, caller: &'a Caller) -> Self {
-        Self { load_id, event_type, caller, reason: None, changes: Changes::new() }
+        Self { load_id, event_type, caller, reason: None, changes: Changes::new(), audience: None }
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, Json, SERVER_NOW, Timestamp, TimestampSql};
+use database::{AnyConnection, Id, IdSql, Json, SERVER_NOW, Timestamp, TimestampSql};
 use diesel::dsl::{exists, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
+use diesel::sqlite::SqliteConnection;
 use serde_json::Value;
 
 use super::model::{EventType, LoadEvent, NewEvent};
@@ -27,6 +28,11 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
         e::reason.eq(event.reason),
         e::changes.eq(changes),
+        // The database fills in what is absent.
+        e::revision.eq(event.audience.map(|audience| audience.revision)),
+        e::reference.eq(event.audience.map(|audience| audience.reference)),
+        e::organiser_id.eq(event.audience.and_then(|audience| audience.organiser)),
+        e::carrier_id.eq(event.audience.map(|audience| audience.carrier)),
     );
     let insert = diesel::insert_into(load_events::table);
     // The clock of notifications, which a new carrier reads from the event on that made it the carrier.
@@ -36,6 +42,17 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         }
         AnyConnection::Sqlite(c) => insert.values((row, e::at.eq(Timestamp::now()))).execute(c)?,
     };
+    Ok(())
+}
+
+/// Records the creation of loads for the feed. On PostgreSQL, a trigger does.
+pub(crate) fn record_created(c: &mut SqliteConnection, ids: &[Id]) -> Result<(), Error> {
+    const LOADS: &str = "INSERT INTO load_events (id, load_id, type, user_id, user_name, organisation_id, at) \
+         SELECT id, id, 'created', creator_id, creator_name, \
+         nullif(coalesce(created_by, organiser_id, carrier_id), ''), created_at FROM loads WHERE id = $1";
+    for id in ids {
+        diesel::sql_query(LOADS).bind::<IdSql, _>(id).execute(c)?;
+    }
     Ok(())
 }
 
@@ -115,7 +132,7 @@ pub(crate) fn added_files(
 }
 
 /// Columns of an event. The first one is its number.
-type EventRow = (
+pub(crate) type EventRow = (
     i64,
     Id,
     String,
@@ -126,6 +143,37 @@ type EventRow = (
     Option<String>,
     Option<Json>,
 );
+
+/// Returns the condition for events that name a driver, up to the bound driver id: that of their index.
+pub(crate) fn names_driver(c: &AnyConnection) -> &'static str {
+    match c {
+        AnyConnection::Sqlite(_) => {
+            "type IN ('sent_to_driver', 'driver_revoked') AND \
+             COALESCE(json_extract(changes, '$.driverId.to'), json_extract(changes, '$.driverId.from')) = "
+        }
+        AnyConnection::Postgres(_) => {
+            "type IN ('sent_to_driver', 'driver_revoked') AND \
+             COALESCE(changes #>> '{driverId,to}', changes #>> '{driverId,from}') = "
+        }
+    }
+}
+
+/// The columns of an [`EventRow`].
+#[expect(clippy::type_complexity, reason = "the types of columns")]
+pub(crate) const EVENT_COLUMNS: (
+    e::n,
+    e::id,
+    e::event_type,
+    e::user_id,
+    e::user_name,
+    e::organisation_id,
+    e::at,
+    e::reason,
+    e::changes,
+) = (e::n, e::id, e::event_type, e::user_id, e::user_name, e::organisation_id, e::at, e::reason, e::changes);
+
+/// Types of the feed that are not stored for the history: it reads the creation from the row of the load.
+const FEED_ONLY: [&str; 2] = ["created", "released"];
 
 /// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true. With
 /// `since`, as its carrier reads it: the creation, and what happened from then on, without the previous carrier.
@@ -164,28 +212,20 @@ pub(crate) fn list(
         .filter(e::load_id.eq(load_id))
         .filter(e::n.gt(last))
         .filter(e::n.ge(begin))
+        .filter(e::event_type.ne_all(FEED_ONLY))
         .order(e::n)
         .offset((page.offset - length).max(0))
         .limit((page.fetch() - number(rows.len())).max(0))
-        .select((
-            e::n,
-            e::id,
-            e::event_type,
-            e::user_id,
-            e::user_name,
-            e::organisation_id,
-            e::at,
-            e::reason,
-            e::changes,
-        ));
+        .select(EVENT_COLUMNS);
     for row in stored.load::<EventRow>(c)? {
         let n = row.0;
         rows.push((event(row, since.is_some_and(|since| since.n == n))?, n));
     }
     let mut found = history::page(rows.iter().map(|(event, n)| (*n, event.id, event)), page)?;
     if count {
+        let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::n.ge(begin));
         let stored: i64 =
-            e::load_events.filter(e::load_id.eq(load_id)).filter(e::n.ge(begin)).count().get_result(c)?;
+            of_load.filter(e::event_type.ne_all(FEED_ONLY)).count().get_result(c)?;
         found.total = Some(stored + length);
     }
     Ok(found)
@@ -200,7 +240,7 @@ fn is_created_by_party(c: &mut AnyConnection, load_id: Id) -> Result<bool, Error
 
 /// Returns an event. `hides_predecessor` leaves out what the load was before a change of the carrier, and the previous
 /// carrier, also as the one who made the change.
-fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
+pub(crate) fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
     let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes) = row;
     if let (true, Some(recorded)) = (hides_predecessor, &changes) {
         let mut recorded: Value = recorded.parse()?;

@@ -59,6 +59,7 @@ pub(crate) fn create(
     let deliveries = match c {
         AnyConnection::Sqlite(sqlite) => {
             InsertLoad(&row).execute(sqlite)?;
+            history::record_created(sqlite, &[load.id])?;
             webhooks::emit(c, event)?
         }
         AnyConnection::Postgres(c) => {
@@ -87,6 +88,8 @@ pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(),
     match c {
         AnyConnection::Sqlite(c) => {
             rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
+            let ids: Vec<_> = rows[..announced].iter().map(LoadRow::id).collect();
+            history::record_created(c, &ids)?;
             if let Some(next) = rows.get(announced) {
                 announce_later(c, Id::new(), next.id())?;
             }
@@ -285,7 +288,7 @@ pub(crate) fn revoke_driver(
 ) -> Result<(), Error> {
     diesel::update(loads::table.find(load.id)).set(l::revision.eq(l::revision + 1)).execute(c)?;
     let revocation = Revocation { load, driver, caller };
-    revocation.record(c)?;
+    revocation.record(c, None)?;
     revocation.report(c, &load.parties(), &Json::of(load)?)
 }
 

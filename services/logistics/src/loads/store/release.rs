@@ -11,7 +11,7 @@ use serde_json::json;
 use webhooks::{Event, Subject};
 
 use super::drivers;
-use crate::loads::history::{self, CarrierSince, Change, Changes, EventType, NewEvent};
+use crate::loads::history::{self, Audience, CarrierSince, Change, Changes, EventType, NewEvent};
 use crate::loads::model::Load;
 use crate::loads::party::Party;
 use crate::notifications;
@@ -28,20 +28,21 @@ const DRIVER_REVOKED: &str = "load.driver_revoked";
 
 /// Ends the rights of the carrier that a change replaces, if its organisation has no other part in the load: revokes
 /// the drivers that it sent, reports to its webhooks that it lost the load, and removes the names of its users from the
-/// files that the load keeps. Returns the end of the sharing of files.
+/// files that the load keeps. `revision` is the next one. Returns the end of the sharing of files.
 pub(crate) fn release_carrier(
     c: &mut AnyConnection,
     before: &Load,
-    load: &mut Load,
+    (load, revision): (&mut Load, i64),
     caller: &Caller,
 ) -> Result<Option<DueShare>, Error> {
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     let (document, released) = (Json::of(before)?, released(before));
+    let audience = Audience { revision, reference: &before.reference, organiser: None, carrier: old };
     for driver in drivers_of_carrier(c, before.id, old)? {
         drivers::remove_driver(c, load.id, &driver, None)?;
         let revocation = Revocation { load, driver: &driver, caller };
-        revocation.record(c)?;
+        revocation.record(c, Some(Audience { organiser, ..audience }))?;
         revocation.report(c, organiser.as_slice(), &document)?;
         revocation.report(c, &[old], &released)?;
     }
@@ -56,6 +57,8 @@ pub(crate) fn release_carrier(
         users: &[],
     };
     webhooks::emit(c, Event { name: RELEASED, member: "load", subject })?;
+    let event = NewEvent::new(before.id, EventType::Released, caller);
+    history::record(c, &NewEvent { audience: Some(audience), ..event })?;
     hide_uploaders(c, before, load, old)?;
     let lost = files_of_this_load_only(c, before, old)?;
     Ok(DueShare::end(caller, load.id, lost, old))
@@ -172,13 +175,13 @@ pub(super) struct Revocation<'a> {
 
 impl Revocation<'_> {
     /// Removes the pending notifications of the driver, and records the event.
-    pub(super) fn record(&self, c: &mut AnyConnection) -> Result<(), Error> {
+    pub(super) fn record(&self, c: &mut AnyConnection, audience: Option<Audience<'_>>) -> Result<(), Error> {
         let load_id = self.load.id;
         notifications::drop_pending(c, load_id, notifications::Event::SentToDriver, self.driver)?;
         let changes = Changes::from([("driverId", Change::new(Some(json!(self.driver)), None))]);
         history::record(
             c,
-            &NewEvent { changes, ..NewEvent::new(load_id, EventType::DriverRevoked, self.caller) },
+            &NewEvent { changes, audience, ..NewEvent::new(load_id, EventType::DriverRevoked, self.caller) },
         )
     }
 

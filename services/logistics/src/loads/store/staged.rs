@@ -18,6 +18,7 @@ use diesel::sqlite::SqliteConnection;
 use webhooks::Subject;
 
 use super::{CREATED, InsertLoad, LoadRow};
+use crate::loads::history::record_created;
 
 /// The most loads that [`announce`] and [`discard`] process in one transaction, which takes about 50 ms.
 const LOADS_AT_ONCE: usize = 1_000;
@@ -165,6 +166,8 @@ fn emit_created(c: &mut AnyConnection, loads: &[Unannounced]) -> Result<usize, E
     let emitted = webhooks::emit_many(c, CREATED, "load", &subjects)?;
     let announced = &loads[..emitted.subjects];
     if let (AnyConnection::Sqlite(c), Some(first), Some(last)) = (c, announced.first(), announced.last()) {
+        let ids: Vec<_> = announced.iter().map(|load| load.id).collect();
+        record_created(c, &ids)?;
         // All others between these two belong to running imports.
         let delete = format!("DELETE FROM staged_loads WHERE n BETWEEN $1 AND $2 AND NOT {IS_RUNNING}");
         diesel::sql_query(delete).bind::<BigInt, _>(first.n).bind::<BigInt, _>(last.n).execute(c)?;

@@ -1,0 +1,7 @@
+//! The feed of the events of loads (docs/api/events.md): what an organisation or a driver has to follow, in one order.
+
+mod model;
+mod store;
+
+pub(crate) use model::{FeedEventType, FeedPageBody, FeedReader, FeedSearch};
+pub(crate) use store::{align as align_feed, end as feed_end, find_new as find_new_events, read_page};

@@ -1,0 +1,325 @@
+//! Queries on the feed.
+//!
+//! A page reads the places of the next events first, from one index for each column with readers, and then the events.
+//! The number of places is limited, so a page of rare types may have fewer events than its limit and `more`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
+use common::{Caller, Error};
+use database::feed::{NEXT_TRANSACTION, first_unsettled_position};
+use database::{AnyConnection, Id, Json, MultiBackend};
+use diesel::dsl::{AsExprOf, max, sql};
+use diesel::expression::{SqlLiteral, UncheckedBind};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool, Text};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::model::{FeedEventType, FeedLoadEvent, FeedReader, FeedSearch};
+use crate::loads::history::{self, EVENT_COLUMNS, EventRow, EventType};
+use crate::loads::store::list_by_ids;
+use crate::schema::feed_base::dsl as b;
+use crate::schema::load_drivers::dsl as d;
+use crate::schema::load_events::{self, dsl as e};
+
+/// The most places that a page reads if it leaves some events out.
+const MAX_PLACES: usize = 2_000;
+/// The most new events whose readers are found at a time.
+const MAX_NEW: i64 = 1_000;
+/// The position of the events on SQLite, which commits them in the order of their numbers.
+const SQLITE_POSITION: i64 = 1;
+
+type EventQuery<'a> = load_events::BoxedQuery<'a, MultiBackend>;
+
+/// The place of an event, its type and its load.
+type Key = (i64, i64, String, Id);
+
+fn place((position, n, ..): &Key) -> Place {
+    Place { position: *position, n: *n }
+}
+
+/// Moves the positions of new events beyond those of all others, which are greater after the database was moved from
+/// another cluster of PostgreSQL. Call it before events are recorded.
+pub(crate) fn align(c: &mut AnyConnection) -> Result<(), Error> {
+    if let AnyConnection::Postgres(_) = c {
+        let last: Option<i64> = e::load_events.select(max(e::position)).get_result(c)?;
+        let next: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
+        let base: i64 = b::feed_base.select(b::base).first(c)?;
+        if let Some(last) = last.filter(|last| *last >= next + base) {
+            let moved = diesel::update(b::feed_base.filter(b::base.eq(base))).set(b::base.eq(last + 1 - next));
+            moved.execute(c)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the position before which no event can appear any more.
+fn settled_position(c: &mut AnyConnection) -> Result<i64, Error> {
+    match c {
+        AnyConnection::Sqlite(_) => Ok(SQLITE_POSITION + 1),
+        AnyConnection::Postgres(_) => {
+            let base: i64 = b::feed_base.select(b::base).first(c)?;
+            Ok(first_unsettled_position(c)? + base)
+        }
+    }
+}
+
+/// Returns the place after all events that are settled.
+pub(crate) fn end(c: &mut AnyConnection) -> Result<Place, Error> {
+    match c {
+        AnyConnection::Sqlite(_) => {
+            let last: Option<i64> = e::load_events.select(max(e::n)).get_result(c)?;
+            Ok(Place { position: SQLITE_POSITION, n: last.unwrap_or_default() })
+        }
+        AnyConnection::Postgres(_) => Ok(Place { position: settled_position(c)?, n: 0 }),
+    }
+}
+
+/// Checks that a cursor is one of this feed.
+///
+/// # Errors
+/// 410 if its event is not here: an older database was restored.
+fn check(c: &mut AnyConnection, after: Place) -> Result<(), Error> {
+    let last: Option<i64> = e::load_events.select(max(e::n)).get_result(c)?;
+    let mut is_gone = after.n > last.unwrap_or_default();
+    if let AnyConnection::Postgres(_) = c {
+        let next: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
+        let base: i64 = b::feed_base.select(b::base).first(c)?;
+        is_gone |= after.position > next + base;
+    }
+    if is_gone { Err(Error::CursorGone) } else { Ok(()) }
+}
+
+/// Events between a place and the position before which all are settled, oldest first.
+fn between<'a>(after: Place, settled: i64) -> EventQuery<'a> {
+    let is_after = sql::<Bool>("(load_events.position, load_events.n) > (")
+        .bind::<BigInt, _>(after.position)
+        .sql(", ")
+        .bind::<BigInt, _>(after.n)
+        .sql(")");
+    e::load_events.filter(is_after).filter(e::position.lt(settled)).order((e::position, e::n)).into_boxed()
+}
+
+fn keys(c: &mut AnyConnection, query: EventQuery<'_>, limit: usize) -> Result<Vec<Key>, Error> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(query.limit(limit).select((e::position, e::n, e::event_type, e::load_id)).load(c)?)
+}
+
+/// Returns the page of a search.
+///
+/// # Errors
+/// 410 if the cursor is of a newer database than this one.
+pub(crate) fn read_page(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &FeedSearch,
+) -> Result<FeedPage, Error> {
+    check(c, search.after)?;
+    // Read before the events: those below it are all visible then.
+    let settled = settled_position(c)?;
+    let leaves_out = !search.types.is_empty() || matches!(search.reader, FeedReader::Driver(_));
+    let most = if leaves_out { MAX_PLACES } else { search.limit + 1 };
+    let (mut found, is_complete) = match &search.reader {
+        FeedReader::Organisation(None) => (Vec::new(), true),
+        FeedReader::Admin => {
+            let found = keys(c, between(search.after, settled), most)?;
+            let is_complete = found.len() < most;
+            (found, is_complete)
+        }
+        FeedReader::Organisation(Some(id)) => keys_of_organisation(c, id, (search.after, settled), most)?,
+        FeedReader::Driver(id) => {
+            let query = between(search.after, settled).filter(is_of_driver(c, id));
+            let found = keys(c, query, most)?;
+            let is_complete = found.len() < most;
+            (found, is_complete)
+        }
+    };
+    let last = found.last().map(place);
+    if let FeedReader::Driver(id) = &search.reader {
+        let spans = DriverSpans::read(c, id, &found)?;
+        found.retain(|key| spans.contain(key));
+    }
+    if !search.types.is_empty() {
+        let types: BTreeSet<&str> = search.types.iter().map(|event_type| event_type.stored()).collect();
+        found.retain(|(_, _, event_type, _)| types.contains(&**event_type));
+    }
+    let more = found.len() > search.limit || !is_complete;
+    let is_cut = found.len() > search.limit;
+    found.truncate(search.limit);
+    let next = if is_cut { found.last().map(place) } else { last };
+    let events = events(c, caller, search, &found)?;
+    Ok(FeedPage { events, next: next.unwrap_or(search.after), more })
+}
+
+/// Returns the first events that an organisation reads, and whether these are all. Each event has an organisation in
+/// one column only.
+fn keys_of_organisation(
+    c: &mut AnyConnection,
+    id: &str,
+    (after, settled): (Place, i64),
+    most: usize,
+) -> Result<(Vec<Key>, bool), Error> {
+    let columns = [
+        between(after, settled).filter(e::organiser_id.eq(id)),
+        between(after, settled).filter(e::carrier_id.eq(id)),
+        between(after, settled).filter(e::created_by.eq(id)),
+    ];
+    let mut found = Vec::new();
+    for query in columns {
+        found.extend(keys(c, query, most)?);
+    }
+    found.sort_unstable_by_key(place);
+    let is_complete = found.len() < most;
+    found.truncate(most);
+    Ok((found, is_complete))
+}
+
+/// A condition with the id of a driver.
+type OfDriver<'a> = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<&'a str, Text>>>;
+
+/// The condition for events of loads that were ever sent to a driver.
+fn is_of_driver<'a>(c: &AnyConnection, driver: &'a str) -> OfDriver<'a> {
+    let names_driver = history::names_driver(c);
+    let of_load = format!("load_events.load_id IN (SELECT load_id FROM load_events AS named WHERE {names_driver}");
+    sql::<Bool>(&of_load).bind::<Text, _>(driver).sql(")")
+}
+
+/// From when to when loads were sent to a driver: the events that name the driver, by load and number.
+struct DriverSpans(HashMap<Id, BTreeMap<i64, bool>>);
+
+impl DriverSpans {
+    fn read(c: &mut AnyConnection, driver: &str, keys: &[Key]) -> Result<Self, Error> {
+        let loads: BTreeSet<Id> = keys.iter().map(|(.., load)| *load).collect();
+        let loads: Vec<Id> = loads.into_iter().collect();
+        let types: [&'static str; 2] = [EventType::SentToDriver.into(), EventType::DriverRevoked.into()];
+        let mut spans: HashMap<Id, BTreeMap<i64, bool>> = HashMap::new();
+        for loads in loads.chunks(MAX_PLACES / 2) {
+            let named = e::load_events.filter(e::load_id.eq_any(loads)).filter(e::event_type.eq_any(types));
+            let rows: Vec<(i64, Id, Option<Json>)> = named.select((e::n, e::load_id, e::changes)).load(c)?;
+            for (n, load, changes) in rows {
+                let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+                let driver_of = |side: &str| changes["driverId"][side].as_str();
+                if driver_of("to") == Some(driver) {
+                    spans.entry(load).or_default().insert(n, true);
+                } else if driver_of("from") == Some(driver) {
+                    spans.entry(load).or_default().insert(n, false);
+                }
+            }
+        }
+        Ok(Self(spans))
+    }
+
+    /// Returns true for the events from a sending to the revocation, with both.
+    fn contain(&self, (_, n, _, load): &Key) -> bool {
+        let last = self.0.get(load).and_then(|named| named.range(..=*n).next_back());
+        last.is_some_and(|(named, is_sent)| *is_sent || named == n)
+    }
+}
+
+/// Columns that the feed shows besides those of the history: the load, its revision and reference, and the carrier.
+type FeedColumns = (Id, Option<i64>, Option<String>, Option<String>, Option<String>);
+
+fn events(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &FeedSearch,
+    keys: &[Key],
+) -> Result<Vec<FeedEvent>, Error> {
+    let numbers: Vec<i64> = keys.iter().map(|(_, n, ..)| *n).collect();
+    let columns = (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id);
+    let rows: Vec<(EventRow, FeedColumns)> =
+        e::load_events.filter(e::n.eq_any(&numbers)).select((EVENT_COLUMNS, columns)).load(c)?;
+    let mut rows: HashMap<i64, (EventRow, FeedColumns)> =
+        rows.into_iter().map(|row| (row.0.0, row)).collect();
+    let loads = if search.with_loads { loads(c, caller, keys)? } else { HashMap::new() };
+    let in_order = keys.iter().filter_map(|key| Some((place(key), rows.remove(&key.1)?)));
+    let documents = in_order.map(|(place, (row, columns))| {
+        let Some(event_type) = FeedEventType::of_stored(&row.2) else {
+            return Ok(None);
+        };
+        let event = event((row, columns), event_type, &search.reader, &loads)?;
+        let event_type = serde_json::to_value(event_type)?;
+        let event_type = event_type.as_str().unwrap_or_default().to_owned();
+        Ok(Some(FeedEvent { place, event_type, document: Json::of(&event)? }))
+    });
+    documents.filter_map(Result::transpose).collect()
+}
+
+/// Returns the loads of events as they are now, those that the caller may read.
+fn loads(c: &mut AnyConnection, caller: &Caller, keys: &[Key]) -> Result<HashMap<Id, Json>, Error> {
+    let ids: BTreeSet<Id> = keys.iter().map(|(.., load)| *load).collect();
+    Ok(list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect())
+}
+
+fn event(
+    (row, (load_id, revision, reference, organiser, carrier)): (EventRow, FeedColumns),
+    event_type: FeedEventType,
+    reader: &FeedReader,
+    loads: &HashMap<Id, Json>,
+) -> Result<FeedLoadEvent, Error> {
+    let is_driver = matches!(reader, FeedReader::Driver(_));
+    // A carrier does not learn its predecessor.
+    let hides_predecessor = match reader {
+        FeedReader::Organisation(Some(id)) => carrier.as_ref() == Some(id),
+        FeedReader::Driver(_) => true,
+        FeedReader::Organisation(None) | FeedReader::Admin => false,
+    };
+    let changes: Value = row.8.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+    let changes_carrier = changes.get("carrierId").is_some();
+    let event = history::event(row, hides_predecessor && changes_carrier)?;
+    let named_driver = ["to", "from"].iter().find_map(|side| changes["driverId"][side].as_str());
+    let driver_id = named_driver.filter(|driver| match reader {
+        FeedReader::Driver(own) => own == driver,
+        _ => true,
+    });
+    let sent_to = (event_type == FeedEventType::SentToCarrier)
+        .then(|| changes["carrierId"]["to"].as_str().map(str::to_owned).or(carrier).or(organiser))
+        .flatten();
+    let is_released = event_type == FeedEventType::Released;
+    let by = |name: Option<String>| name.filter(|_| !is_released);
+    Ok(FeedLoadEvent {
+        id: event.id,
+        event_type,
+        at: event.at,
+        load_id,
+        reference,
+        revision: revision.unwrap_or(1),
+        user_id: by(event.user_id),
+        user_name: by(event.user_name),
+        organisation_id: by(event.organisation_id),
+        reason: event.reason,
+        changes: event.changes.filter(|_| !is_driver),
+        driver_id: driver_id.map(str::to_owned),
+        carrier_id: sent_to,
+        load: loads.get(&load_id).map(|load| RawValue::from_string(load.0.clone())).transpose()?,
+    })
+}
+
+/// Returns the end of the events after a place, and their readers. `None` if there are none.
+pub(crate) fn find_new(c: &mut AnyConnection, after: Place) -> Result<Option<NewEvents>, Error> {
+    type Row = (Key, (Option<String>, Option<String>, Option<String>, Option<Json>));
+    let settled = settled_position(c)?;
+    let rows: Vec<Row> = between(after, settled)
+        .limit(MAX_NEW)
+        .select((
+            (e::position, e::n, e::event_type, e::load_id),
+            (e::organiser_id, e::carrier_id, e::created_by, e::changes),
+        ))
+        .load(c)?;
+    let is_cut = i64::try_from(rows.len()).is_ok_and(|count| count >= MAX_NEW);
+    let Some((last, _)) = rows.last() else { return Ok(None) };
+    let mut readers = Readers { all: is_cut, ..Readers::default() };
+    let end = place(last);
+    let loads: BTreeSet<Id> = rows.iter().map(|((.., load), _)| *load).collect();
+    let drivers = d::load_drivers.filter(d::load_id.eq_any(loads)).select(d::driver_id);
+    readers.users.extend(drivers.load::<String>(c)?);
+    for ((_, _, event_type, _), (organiser, carrier, creator, changes)) in rows {
+        readers.organisations.extend([organiser, carrier, creator].into_iter().flatten());
+        if event_type == FeedEventType::DriverRevoked.stored() {
+            let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+            readers.users.extend(changes["driverId"]["from"].as_str().map(str::to_owned));
+        }
+    }
+    Ok(Some(NewEvents { end, readers }))
+}

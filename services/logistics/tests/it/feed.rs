@@ -1,0 +1,261 @@
+//! The feed of events and its stream.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use super::*;
+
+/// Returns a page of the feed.
+async fn page(app: &App, user: &User, query: &str) -> Value {
+    app.get(&format!("/v1/events?{query}")).by(user).send().await.ok()
+}
+
+/// Returns all events of a user, read page by page.
+async fn all(app: &App, user: &User, query: &str) -> Vec<Value> {
+    let (mut events, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = page(app, user, &format!("limit=2&{query}{after}")).await;
+        events.extend(page["events"].as_array().unwrap().clone());
+        after = format!("&after={}", page["cursor"].as_str().unwrap());
+        if page["more"] == false {
+            return events;
+        }
+    }
+}
+
+fn types(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+async fn send_to(app: &App, user: &User, id: &str, kind: &str, to: &str) {
+    let sent = json!({"loadId": id, (format!("{kind}Id")): to});
+    app.post(&format!("/v1/loads/send-to-{kind}")).by(user).json(&sent).send().await.ok();
+}
+
+/// Reads a stream until it has a text.
+async fn read_until(response: &mut reqwest::Response, text: &str) -> String {
+    let mut read = String::new();
+    while !read.contains(text) {
+        let chunk = tokio::time::timeout(Duration::from_secs(5), response.chunk()).await;
+        let chunk = chunk.unwrap_or_else(|_| panic!("{text} does not arrive: {read}")).unwrap();
+        read.push_str(std::str::from_utf8(&chunk.unwrap_or_else(|| panic!("the stream ended: {read}"))).unwrap());
+    }
+    read
+}
+
+testkit::on_both! {
+    async fn organisations_follow_their_loads(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let id = create_load(&app).await;
+        accept(&app, &id).await;
+        patch(&app, &grain, &id, &json!({"weight": 30, "reference": "X"})).await.ok();
+        send_to(&app, &haul, &id, "driver", "dai").await;
+        send_to(&app, &grain, &id, "carrier", "haul").await;
+        app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(&haul).send().await.ok();
+        prove(&app, &grain, &id, &proof_form()).await.ok();
+        let correction = json!({"weightNet": 28, "reason": "misread"});
+        app.post(&format!("/v1/loads/{id}/proof-of-delivery/corrections")).by(&grain).json(&correction).send().await.ok();
+
+        let seen = all(&app, &grain, "").await;
+        let expected = [
+            "load.created", "load.accepted", "load.updated", "load.sent_to_driver", "load.sent_to_carrier",
+            "load.driver_revoked", "load.completed", "load.corrected",
+        ];
+        assert_eq!(types(&seen), expected);
+        let revisions: Vec<_> = seen.iter().map(|event| event["revision"].as_i64().unwrap()).collect();
+        assert!(revisions.is_sorted() && revisions[0] == 1, "{revisions:?}");
+        assert_eq!(revisions.last(), Some(&revision(&app, &id).await));
+        assert_eq!(seen[0]["reference"], "HH-1");
+        assert_eq!(seen[2], json!({
+            "id": seen[2]["id"], "type": "load.updated", "atUTC": seen[2]["atUTC"], "loadId": id, "reference": "X",
+            "revision": 3, "userId": grain.claims["sub"], "userName": grain.claims["name"], "organisationId": "grain",
+            "changes": {"reference": {"from": "HH-1", "to": "X"}, "weight": {"to": 30}},
+        }));
+        assert_eq!((&seen[3]["driverId"], &seen[5]["driverId"]), (&json!("dai"), &json!("dai")));
+        assert_eq!(seen[4]["carrierId"], "haul");
+        assert_eq!(seen[7]["reason"], "misread");
+        assert_eq!(all(&app, &haul, "").await, seen);
+        assert_eq!(all(&app, &User::admin(), "").await, seen);
+        assert_eq!(all(&app, &User::admin(), "f:organisationId=haul").await, seen);
+        for stranger in [User::of("other"), User::individual("eve")] {
+            assert_eq!(all(&app, &stranger, "").await, Vec::<Value>::new());
+        }
+        assert_eq!(all(&app, &User::of("other"), "f:organisationId=grain").await, Vec::<Value>::new());
+        // The history has the same events with the same ids.
+        let history = super::events(&app, &id).await;
+        let ids = |events: &[Value]| events.iter().map(|event| event["id"].clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&history), ids(&seen));
+
+        let some = all(&app, &grain, "f:type=load.completed,load.created&f:type=load.updated").await;
+        assert_eq!(types(&some), ["load.created", "load.updated", "load.completed"]);
+        let found = page(&app, &grain, "include=resource&limit=1").await;
+        let load = app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok();
+        assert_eq!((&found["events"][0]["load"], &found["more"]), (&load, &json!(true)));
+        assert_eq!(seen[0].get("load"), None);
+        let now = page(&app, &grain, "after=now&wait=30").await;
+        assert_eq!((&now["events"], &now["more"]), (&json!([]), &json!(false)));
+        assert_eq!(page(&app, &haul, &format!("after={}", now["cursor"].as_str().unwrap())).await["events"], json!([]));
+    }
+
+    async fn a_carrier_that_loses_a_load_is_told_only_that(backend) {
+        let app = app(backend).await;
+        let (grain, haul, next) = (User::of("grain"), User::of("haul"), User::of("next"));
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        send_to(&app, &grain, id, "carrier", "haul").await;
+        send_to(&app, &haul, id, "driver", "dai").await;
+        let dai = User::individual("dai");
+        assert_eq!(types(&all(&app, &dai, "f:driverId=me").await), ["load.sent_to_driver"]);
+        patch(&app, &grain, id, &json!({"carrierId": "next", "carrierName": "Next"})).await.ok();
+        patch(&app, &grain, id, &json!({"weight": 12})).await.ok();
+
+        let lost = all(&app, &haul, "").await;
+        assert_eq!(types(&lost), ["load.sent_to_carrier", "load.sent_to_driver", "load.driver_revoked", "load.released"]);
+        let released = &lost[3];
+        let members: BTreeSet<_> = released.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, BTreeSet::from(["atUTC", "id", "loadId", "reference", "revision", "type"]), "{released}");
+        let gained = all(&app, &next, "").await;
+        assert_eq!(types(&gained), ["load.updated", "load.updated"]);
+        assert!(!json!(gained).to_string().contains("haul"), "{gained:?}");
+        let own = all(&app, &grain, "").await;
+        assert_eq!(types(&own), [
+            "load.created", "load.sent_to_carrier", "load.sent_to_driver", "load.driver_revoked", "load.updated", "load.updated",
+        ]);
+        let driven = all(&app, &dai, "f:driverId=me").await;
+        assert_eq!(types(&driven), ["load.sent_to_driver", "load.driver_revoked"]);
+        assert!(driven.iter().all(|event| event.get("changes").is_none() && event["driverId"] == "dai"), "{driven:?}");
+        assert_eq!(all(&app, &User::individual("eve"), "f:driverId=me").await, Vec::<Value>::new());
+        // The load as it is now is no longer the old carrier's.
+        let found = page(&app, &haul, "include=resource").await;
+        assert!(found["events"].as_array().unwrap().iter().all(|event| event.get("load").is_none()), "{found}");
+    }
+
+    async fn batches_are_in_the_feed(backend) {
+        let app = app(backend).await;
+        let rows = "organiserId,commodityId,reference,deliveryDateISO,weight\ngrain,1,A,2026-03-01,20\ngrain,1,B,2026-03-01,20\n";
+        let form = reqwest::multipart::Form::new()
+            .part("file", reqwest::multipart::Part::text(rows).file_name("a.csv").mime_str("text/csv").unwrap());
+        app.post("/v1/loads/batch").by(&User::of("grain")).form(form).send().await.ok();
+        let seen = all(&app, &User::of("grain"), "").await;
+        assert_eq!(types(&seen), ["load.created", "load.created"]);
+        assert_eq!((&seen[0]["reference"], &seen[1]["reference"]), (&json!("A"), &json!("B")));
+    }
+
+    async fn invalid_parameters_are_named(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        for (query, path) in [
+            ("after=x", "after"), ("after=1.-1", "after"), ("limit=0", "limit"), ("limit=501", "limit"), ("wait=31", "wait"),
+            ("f:type=load.eaten", "f:type[0]"), ("include=all", "include"), ("f:driverId=dai", "f:driverId"), ("f:x=1", "f:x"),
+        ] {
+            let errors = app.get(&format!("/v1/events?{query}")).by(&grain).send().await.errors();
+            assert!(errors.iter().all(|error| error.starts_with(path)) && !errors.is_empty(), "{query}: {errors:?}");
+        }
+        create_load(&app).await;
+        let reply = app.get("/v1/events?after=1.5000").by(&grain).send().await;
+        assert_eq!(reply.error(410), "not_found");
+    }
+
+    async fn a_waiting_request_is_answered_by_the_next_event(backend) {
+        let app = app(backend).await;
+        let (grain, begun) = (User::of("grain"), Instant::now());
+        let now = page(&app, &grain, "after=now").await;
+        let after = now["cursor"].as_str().unwrap();
+        let wait = async {
+            let found = page(&app, &grain, &format!("after={after}&wait=20")).await;
+            assert_eq!(types(found["events"].as_array().unwrap()), ["load.created"]);
+            begun.elapsed()
+        };
+        let create = async {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            // Events of others do not end the wait.
+            app.post("/v1/loads/organiser").by(&User::admin()).json(&with(organiser_form(), "organiserId", json!("other"))).send().await.ok();
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            create_load(&app).await;
+            Instant::now()
+        };
+        let (answered, created) = tokio::join!(wait, create);
+        assert!(begun + answered < created + Duration::from_secs(2), "{answered:?}");
+        let cursor = page(&app, &grain, "").await["cursor"].as_str().unwrap().to_owned();
+        let begun = Instant::now();
+        let found = page(&app, &grain, &format!("wait=1&after={cursor}")).await;
+        assert_eq!((&found["events"], &found["cursor"]), (&json!([]), &json!(cursor)));
+        assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
+    }
+
+    async fn a_stream_sends_what_happens(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        let before = create_load(&app).await;
+        let mut stream = app.get("/v1/events/stream").by(&grain).header("Accept-Encoding", "gzip").open().await;
+        assert_eq!(stream.headers()["content-type"], "text/event-stream");
+        assert!(stream.headers().get("content-encoding").is_none());
+        read_until(&mut stream, ": open").await;
+        let id = create_load(&app).await;
+        let text = read_until(&mut stream, &id).await;
+        assert!(text.contains("event: load.created\ndata: {") && !text.contains(&before), "{text}");
+        let cursor = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
+        patch(&app, &grain, &id, &json!({"weight": 12})).await.ok();
+        read_until(&mut stream, "load.updated").await;
+        // A stream that continues has what happened meanwhile.
+        let mut next = app.get("/v1/events/stream?after=now").by(&grain).header("Last-Event-ID", &cursor).open().await;
+        let text = read_until(&mut next, "load.updated").await;
+        assert!(!text.contains("load.created"), "{text}");
+        let mut open = Vec::new();
+        for _ in 0..3 {
+            open.push(app.get("/v1/events/stream").by(&grain).open().await);
+        }
+        assert_eq!(app.get("/v1/events/stream").by(&grain).send().await.error(429), "rate_limited");
+        drop(open);
+        let until = Instant::now() + Duration::from_secs(30);
+        while app.get("/v1/events/stream").by(&grain).open().await.status() == 429 {
+            assert!(Instant::now() < until, "closed streams still count");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    async fn nothing_is_missed_beside_writers(backend) {
+        const WRITERS: usize = 4;
+        const CHANGES: i64 = 15;
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        let shared = create_load(&app).await;
+        let write = async |writer: usize| {
+            let id = create_load(&app).await;
+            for weight in 1..=CHANGES {
+                patch(&app, &grain, &id, &json!({"weight": weight})).await.ok();
+                patch(&app, &grain, &shared, &json!({"weight": weight * 10 + i64::try_from(writer).unwrap()})).await.ok();
+            }
+        };
+        let is_done = std::cell::Cell::new(false);
+        let follow = async {
+            let (mut seen, mut after) = (Vec::new(), String::new());
+            loop {
+                let was_done = is_done.get();
+                let found = page(&app, &grain, &format!("limit=7{after}")).await;
+                seen.extend(found["events"].as_array().unwrap().clone());
+                after = format!("&after={}", found["cursor"].as_str().unwrap());
+                if was_done && found["events"] == json!([]) && found["more"] == false {
+                    return seen;
+                }
+            }
+        };
+        let write_all = async {
+            tokio::join!(write(0), write(1), write(2), write(3));
+            is_done.set(true);
+        };
+        let (seen, ()) = tokio::join!(follow, write_all);
+        let ids: BTreeSet<_> = seen.iter().map(|event| event["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), seen.len(), "events came twice");
+        let mut of_load: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
+        for event in &seen {
+            of_load.entry(event["loadId"].as_str().unwrap()).or_default().push(event["revision"].as_i64().unwrap());
+        }
+        assert_eq!(of_load.len(), WRITERS + 1);
+        for (id, revisions) in of_load {
+            let last = revision(&app, id).await;
+            assert_eq!(revisions, (1..=last).collect::<Vec<_>>(), "{id}");
+        }
+    }
+}
