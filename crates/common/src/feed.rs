@@ -17,6 +17,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::middleware::activity::DrainState;
 use crate::response::stream::streaming_body;
+use crate::telemetry::metrics::event_streams;
 use crate::{Caller, Error, IsHead};
 
 /// How often the database is asked for new events while somebody waits for them.
@@ -126,6 +127,12 @@ pub struct NewEvents {
     pub end: Place,
     /// Who reads them.
     pub readers: Readers,
+}
+
+/// Describes the metric of streams and sets it to 0.
+pub fn register_metrics() {
+    metrics::describe_gauge!("drover_event_streams", "Open streams of events");
+    event_streams().set(0.0);
 }
 
 /// The waiting requests and open streams of the service.
@@ -296,7 +303,7 @@ impl Feed {
             *open.streams.entry(tenant.clone()).or_default() += 1;
         }
         open.stream_count += 1;
-        metrics::gauge!("drover_event_streams").increment(1.0);
+        event_streams().increment(1.0);
         Ok(Slot { open: self.open.clone(), tenants: Some(tenants) })
     }
 }
@@ -319,7 +326,7 @@ impl Drop for Slot {
             return;
         };
         open.stream_count -= 1;
-        metrics::gauge!("drover_event_streams").decrement(1.0);
+        event_streams().decrement(1.0);
         for tenant in tenants {
             if let Some(count) = open.streams.get_mut(tenant) {
                 *count -= 1;

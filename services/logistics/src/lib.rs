@@ -120,6 +120,7 @@ impl Service for Logistics {
     }
 
     fn register_metrics() {
+        common::feed::register_metrics();
         notifications::register_metrics();
         webhook_events::register_metrics();
     }

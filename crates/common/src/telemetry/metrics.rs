@@ -69,6 +69,11 @@ pub(crate) fn idempotency_replays() -> Counter {
     counter!("drover_idempotency_replays_total")
 }
 
+/// Open streams of events.
+pub(crate) fn event_streams() -> Gauge {
+    gauge!("drover_event_streams")
+}
+
 /// Requests refused with 429.
 pub(crate) fn rate_limited_requests() -> Counter {
     counter!("drover_rate_limited_total")
