@@ -38,7 +38,7 @@ async fn start<S: common::Service>(
     config.traces.url = Some(format!("{}/v1/traces", collector.uri()).parse().unwrap());
     config.traces.ratio = ratio;
     config.traces.headers = vec!["x-collector=let-me-in".into()];
-    App::start_with::<S>(database, config).await
+    Box::pin(App::start_with::<S>(database, config)).await
 }
 
 /// Returns all exported spans, and the text of the requests.

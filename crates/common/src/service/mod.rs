@@ -135,7 +135,7 @@ pub struct ServiceContext {
     /// Verifies tokens.
     pub verifier: Data<Verifier>,
     /// The settings of authentication.
-    pub auth: Auth,
+    pub auth: Data<Auth>,
     /// Begins traces.
     pub traces: Traces,
 }

@@ -115,7 +115,8 @@ async fn open_context<S: Service>(
     let public_url =
         config.server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
     let public_url = public_url.trim_end_matches('/').to_owned();
-    Ok((ServiceContext { db, public_url, verifier, auth: config.auth.clone(), traces }, export))
+    let auth = Data::new(config.auth.clone());
+    Ok((ServiceContext { db, public_url, verifier, auth, traces }, export))
 }
 
 /// Returns all migrations of a service, those of the common tables first.

@@ -60,11 +60,10 @@ impl FailureLimiter {
 
 impl Failures {
     fn check(&self) -> Result<(), Error> {
-        let elapsed = self.began.elapsed();
-        if self.count < MAX_FAILURES || elapsed >= WINDOW {
-            return Ok(());
+        match WINDOW.checked_sub(self.began.elapsed()) {
+            Some(left) if self.count >= MAX_FAILURES => Err(Error::RateLimited(left.as_secs() + 1)),
+            _ => Ok(()),
         }
-        Err(Error::RateLimited((WINDOW - elapsed).as_secs() + 1))
     }
 }
 

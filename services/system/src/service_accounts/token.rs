@@ -21,14 +21,21 @@ use super::issuer::TOKEN_SECONDS;
 }))]
 #[expect(dead_code, reason = "describes the form, which is read by name")]
 pub(super) struct TokenForm {
-    /// `client_credentials`.
-    grant_type: String,
+    /// The grant.
+    grant_type: GrantType,
     /// The client id of the service account.
     #[schema(nullable = false)]
     client_id: Option<String>,
     /// The client secret.
     #[schema(nullable = false)]
     client_secret: Option<String>,
+}
+
+/// The grants that the token endpoint knows.
+#[derive(Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum GrantType {
+    ClientCredentials,
 }
 
 /// A token (RFC 6749, section 5.1).

@@ -274,7 +274,7 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
 
     let batch = batch(org, "A-3", 1);
     let csv = String::from_utf8_lossy(&batch.content);
-    Ok(json!({
+    let mut examples = json!({
         "accept_load": {"path_parameters": {"id": open_load}},
         "archive_file": {"path_parameters": {"id": archived_file}},
         "cancel_load": {
@@ -323,7 +323,32 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
             "path_parameters": {"id": saved}, "media_type": "application/merge-patch+json",
             "body": {"name": "store lambs", "parameters": {"maxAge": "12"}},
         },
-    }))
+    });
+    add_service_accounts(&mut examples, system, token)?;
+    Ok(examples)
+}
+
+/// Creates service accounts, and adds the successful requests for their operations.
+fn add_service_accounts(examples: &mut Value, system: &ServiceProcess, token: &str) -> Result<()> {
+    let form = Body::Json(json!({"name": "Weighbridge"}));
+    let create = || Ok::<_, anyhow::Error>(system.send("POST", "/v1/service-accounts", token, &form)?.json);
+    let (client, account, to_delete) = (create()?, create()?, create()?);
+    let by_id = json!({"path_parameters": {"id": account["id"]}});
+    examples["create_token"] = json!({
+        "media_type": "application/x-www-form-urlencoded",
+        "body": {
+            "grant_type": "client_credentials", "client_id": client["clientId"],
+            "client_secret": client["clientSecret"],
+        },
+    });
+    examples["find_service_account"] = by_id.clone();
+    examples["rotate_service_account_secret"] = by_id;
+    examples["update_service_account"] = json!({
+        "path_parameters": {"id": account["id"]}, "media_type": "application/merge-patch+json",
+        "body": {"name": "Office"},
+    });
+    examples["delete_service_account"] = json!({"path_parameters": {"id": to_delete["id"]}});
+    Ok(())
 }
 
 /// Creates webhooks in services. Returns the successful requests for their operations by the name of the service.

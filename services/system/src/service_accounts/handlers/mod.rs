@@ -4,7 +4,7 @@ mod accounts;
 mod token;
 
 use actix_web::web::{self, Data};
-use common::{Error, JsonResponse};
+use common::JsonResponse;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::issuer::key_set;
@@ -25,7 +25,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
 pub(crate) fn well_known_routes(app: &mut web::ServiceConfig) {
     let jwks = async |system: Data<System>| {
         system.issuer.check_enabled()?;
-        Ok::<_, Error>(JsonResponse::json(&key_set(&system.db).await?)?)
+        JsonResponse::json(&key_set(&system.db).await?)
     };
     let metadata = async |system: Data<System>| {
         system.issuer.check_enabled()?;
