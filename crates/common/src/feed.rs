@@ -4,6 +4,7 @@
 //! reads from there when [`Feed`] reports that its readers have new events. One task of the service finds these.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -163,7 +164,10 @@ impl Feed {
     /// place, or `None` if there are none.
     pub async fn run<F>(&self, db: &Database, start: Place, find: F)
     where
-        F: Fn(&mut database::AnyConnection, Place) -> Result<Option<NewEvents>, Error> + Clone + Send + 'static,
+        F: Fn(&mut database::AnyConnection, Place) -> Result<Option<NewEvents>, Error>
+            + Clone
+            + Send
+            + 'static,
     {
         let mut place = start;
         loop {
@@ -266,13 +270,15 @@ impl Feed {
                 Ok(part.map(|part| (part, state)))
             }
         });
-        Ok(EventStream(HttpResponse::Ok()
-            .content_type("text/event-stream")
-            .insert_header((CACHE_CONTROL, "no-store"))
-            .insert_header(("x-accel-buffering", "no"))
-            // Compression would hold events back.
-            .insert_header((CONTENT_ENCODING, ContentEncoding::Identity))
-            .body(streaming_body(parts))))
+        Ok(EventStream(
+            HttpResponse::Ok()
+                .content_type("text/event-stream")
+                .insert_header((CACHE_CONTROL, "no-store"))
+                .insert_header(("x-accel-buffering", "no"))
+                // Compression would hold events back.
+                .insert_header((CONTENT_ENCODING, ContentEncoding::Identity))
+                .body(streaming_body(parts)),
+        ))
     }
 
     fn begin_waiting(&self) -> Result<Slot, Error> {
@@ -296,7 +302,9 @@ impl Feed {
             return Err(Error::TenantBusy("5 streams of the user are open: close one of them first."));
         }
         if organisation.as_deref().is_some_and(|tenant| count(tenant) >= STREAMS_OF_ORGANISATION) {
-            return Err(Error::TenantBusy("50 streams of the organisation are open: close one of them first."));
+            return Err(Error::TenantBusy(
+                "50 streams of the organisation are open: close one of them first.",
+            ));
         }
         let tenants: Vec<_> = [Some(user), organisation].into_iter().flatten().collect();
         for tenant in &tenants {
@@ -412,7 +420,7 @@ impl StreamState {
         let mut part = String::new();
         for FeedEvent { place, event_type, document } in page.events {
             let (cursor, data) = (place.encode(), document.0);
-            part.push_str(&format!("id: {cursor}\nevent: {event_type}\ndata: {data}\n\n"));
+            let _ = write!(part, "id: {cursor}\nevent: {event_type}\ndata: {data}\n\n");
         }
         part.into_bytes()
     }

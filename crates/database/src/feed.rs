@@ -38,7 +38,8 @@ impl QueryFragment<MultiBackend> for ConstantSql {
 }
 
 /// The first id above those of the transactions that have ended, on PostgreSQL.
-pub const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+pub const NEXT_TRANSACTION: ConstantSql =
+    ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
 
 /// The position before which no event can appear any more.
 const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
@@ -79,4 +80,3 @@ pub fn first_unsettled_position(c: &mut AnyConnection) -> Result<i64, Error> {
     let position = if c.is_distributed() { POSITION_IF_SPREAD } else { POSITION };
     Ok(diesel::select(ConstantSql(position)).get_result(c)?)
 }
-

@@ -34,7 +34,9 @@ pub enum Error {
     #[error("The resource was not found.")]
     NotFound,
     /// 410 `not_found`: the cursor is of a feed that had more events, before the database was restored.
-    #[error("The cursor is not one of this feed any more, because an older database was restored: start without it.")]
+    #[error(
+        "The cursor is not one of this feed any more, because an older database was restored: start without it."
+    )]
     CursorGone,
     /// 405 `method_not_allowed`; the allowed methods, separated by commas.
     #[error("This route allows only {0}.")]

@@ -260,7 +260,7 @@ const VIEWER: [&str; 8] = [
 ];
 
 /// The operations that `weighbridge` may call.
-const WEIGHBRIDGE: [&str; 20] = [
+const WEIGHBRIDGE: [&str; 22] = [
     "list_files",
     "find_file",
     "download_file",
@@ -275,6 +275,8 @@ const WEIGHBRIDGE: [&str; 20] = [
     "list_loads_by_ids",
     "export_completed_loads",
     "list_load_events",
+    "list_events",
+    "stream_events",
     "list_load_drivers",
     "list_notifications",
     "list_notifications_of_load",

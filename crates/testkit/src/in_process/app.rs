@@ -173,8 +173,15 @@ impl TestRequest {
 
     /// Sends the request and reads the complete response.
     pub async fn send(self) -> TestResponse {
-        let response = self.0.send().await.expect("a response");
+        let mut response = self.0.send().await.expect("a response");
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        if headers.get("content-type").is_some_and(|content_type| content_type == "text/event-stream") {
+            let mut bytes = Vec::new();
+            while let Ok(Ok(Some(chunk))) = tokio::time::timeout(QUIET, response.chunk()).await {
+                bytes.extend(chunk);
+            }
+            return TestResponse { status, headers, bytes };
+        }
         TestResponse { status, headers, bytes: response.bytes().await.expect("a complete body").to_vec() }
     }
 
@@ -184,7 +191,10 @@ impl TestRequest {
     }
 }
 
-/// A response with its complete body.
+/// A stream without a part for so long has sent what it had.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// A response with its complete body; of a stream, with the part that it sends at once.
 #[derive(Debug)]
 pub struct TestResponse {
     /// HTTP status.

@@ -38,7 +38,9 @@ async fn read_until(response: &mut reqwest::Response, text: &str) -> String {
     while !read.contains(text) {
         let chunk = tokio::time::timeout(Duration::from_secs(5), response.chunk()).await;
         let chunk = chunk.unwrap_or_else(|_| panic!("{text} does not arrive: {read}")).unwrap();
-        read.push_str(std::str::from_utf8(&chunk.unwrap_or_else(|| panic!("the stream ended: {read}"))).unwrap());
+        read.push_str(
+            std::str::from_utf8(&chunk.unwrap_or_else(|| panic!("the stream ended: {read}"))).unwrap(),
+        );
     }
     read
 }

@@ -26,6 +26,9 @@ pub const SIGNED: &str = "download_file_public";
 /// The operation that needs a client secret, which no example can have.
 pub const TOKEN: &str = "create_token";
 
+/// The operation whose response does not end.
+pub const STREAM: &str = "stream_events";
+
 /// Number of operations and of examples that were sent.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Sent {
@@ -44,7 +47,7 @@ pub fn send_all(service: &ServiceProcess, token: &str, is_repeat: bool) -> Resul
     for (path, item) in document["paths"].as_object().context("the document has no paths")? {
         for (method, operation) in item.as_object().into_iter().flatten() {
             let id = operation["operationId"].as_str().unwrap_or_default();
-            if id == TOKEN {
+            if id == TOKEN || id == STREAM {
                 continue;
             }
             let bodies = operation["requestBody"]["content"].as_object().into_iter().flatten();

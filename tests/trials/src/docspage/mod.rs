@@ -132,7 +132,8 @@ fn repeatable(document: &Value) -> Vec<String> {
     let items = document["paths"].as_object().into_iter().flat_map(|paths| paths.values());
     let operations = items.filter_map(Value::as_object).flat_map(|item| item.values());
     let ids = operations.filter_map(|operation| operation["operationId"].as_str());
-    let is_repeatable =
-        |id: &&str| !examples::ONCE.contains(id) && ![examples::SIGNED, examples::TOKEN].contains(id);
+    let is_repeatable = |id: &&str| {
+        !examples::ONCE.contains(id) && ![examples::SIGNED, examples::TOKEN, examples::STREAM].contains(id)
+    };
     ids.filter(is_repeatable).map(str::to_owned).collect()
 }

@@ -47,7 +47,8 @@ pub(crate) fn align(c: &mut AnyConnection) -> Result<(), Error> {
         let next: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
         let base: i64 = b::feed_base.select(b::base).first(c)?;
         if let Some(last) = last.filter(|last| *last >= next + base) {
-            let moved = diesel::update(b::feed_base.filter(b::base.eq(base))).set(b::base.eq(last + 1 - next));
+            let moved =
+                diesel::update(b::feed_base.filter(b::base.eq(base))).set(b::base.eq(last + 1 - next));
             moved.execute(c)?;
         }
     }
@@ -181,7 +182,8 @@ type OfDriver<'a> = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<&'
 /// The condition for events of loads that were ever sent to a driver.
 fn is_of_driver<'a>(c: &AnyConnection, driver: &'a str) -> OfDriver<'a> {
     let names_driver = history::names_driver(c);
-    let of_load = format!("load_events.load_id IN (SELECT load_id FROM load_events AS named WHERE {names_driver}");
+    let of_load =
+        format!("load_events.load_id IN (SELECT load_id FROM load_events AS named WHERE {names_driver}");
     sql::<Bool>(&of_load).bind::<Text, _>(driver).sql(")")
 }
 

@@ -164,7 +164,8 @@ pub(super) async fn stream(
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<EventStream, Error> {
-    let last = request.headers().get("Last-Event-ID").map(|value| value.to_str().unwrap_or_default().to_owned());
+    let last =
+        request.headers().get("Last-Event-ID").map(|value| value.to_str().unwrap_or_default().to_owned());
     let (begin, search) = query.check(|p, errors| {
         let begin = match last.as_deref().filter(|last| !last.is_empty()) {
             Some(last) => {

@@ -7,5 +7,6 @@ pub(super) use common::history::{Change, Changes, order};
 pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
 pub(crate) use store::names_driver;
 pub(super) use store::{
-    CarrierSince, EVENT_COLUMNS, EventRow, added_files, carrier_since, event, list, record, record_created, senders,
+    CarrierSince, EVENT_COLUMNS, EventRow, added_files, carrier_since, event, list, record, record_created,
+    senders,
 };

@@ -159,7 +159,6 @@ pub(crate) fn names_driver(c: &AnyConnection) -> &'static str {
 }
 
 /// The columns of an [`EventRow`].
-#[expect(clippy::type_complexity, reason = "the types of columns")]
 pub(crate) const EVENT_COLUMNS: (
     e::n,
     e::id,
@@ -224,8 +223,7 @@ pub(crate) fn list(
     let mut found = history::page(rows.iter().map(|(event, n)| (*n, event.id, event)), page)?;
     if count {
         let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::n.ge(begin));
-        let stored: i64 =
-            of_load.filter(e::event_type.ne_all(FEED_ONLY)).count().get_result(c)?;
+        let stored: i64 = of_load.filter(e::event_type.ne_all(FEED_ONLY)).count().get_result(c)?;
         found.total = Some(stored + length);
     }
     Ok(found)
