@@ -7,7 +7,7 @@ use database::{AnyConnection, Id, IdSql, Json, SERVER_NOW, Timestamp, TimestampS
 use diesel::dsl::{exists, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{BigInt, Bool};
 use diesel::sqlite::SqliteConnection;
 use serde_json::Value;
 
@@ -81,7 +81,9 @@ const CHANGES_CARRIER: &str = "(load_events.changes -> 'carrierId') IS NOT NULL"
 /// Returns when the load got its carrier, or `None` if it was created with it.
 pub(crate) fn carrier_since(c: &mut AnyConnection, load_id: Id) -> Result<Option<CarrierSince>, Error> {
     let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(sql::<Bool>(CHANGES_CARRIER));
-    let last = of_load.order(e::n.desc()).select((e::n, e::at)).first::<(i64, Timestamp)>(c).optional()?;
+    // Not `first`, which binds the limit: a plan for all values then expects a tenth of the rows.
+    let of_load = of_load.order(sql::<BigInt>("load_events.n DESC LIMIT 1")).select((e::n, e::at));
+    let last: Option<(i64, Timestamp)> = of_load.get_result(c).optional()?;
     Ok(last.map(|(n, at)| CarrierSince { n, at }))
 }
 
