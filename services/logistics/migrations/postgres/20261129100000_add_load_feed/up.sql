@@ -18,30 +18,13 @@ CREATE FUNCTION other_than_parties(creator TEXT, organiser TEXT, carrier TEXT) R
     LANGUAGE sql IMMUTABLE AS
     $$ SELECT CASE WHEN creator NOT IN ('', coalesce(organiser, ''), coalesce(carrier, '')) THEN creator END $$;
 
--- Events of older releases are read by the organisations that the load has now.
-UPDATE load_events e SET revision = least(numbered.revision, l.revision), reference = l.document ->> 'reference',
-    organiser_id = l.organiser_id, carrier_id = nullif(l.carrier_id, l.organiser_id),
-    created_by = other_than_parties(l.created_by, l.organiser_id, l.carrier_id)
-    FROM (SELECT n, 1 + row_number() OVER (PARTITION BY load_id ORDER BY n) AS revision FROM load_events) AS numbered,
-        loads l
-    WHERE numbered.n = e.n AND l.id = e.load_id;
-INSERT INTO load_events (id, load_id, type, user_id, user_name, organisation_id, at, position, revision, reference,
-        organiser_id, carrier_id, created_by)
-    SELECT id, id, 'created', creator_id, creator_name, nullif(coalesce(created_by, organiser_id, carrier_id), ''),
-        created_at, -1, 1, document ->> 'reference', organiser_id, nullif(carrier_id, organiser_id),
-        other_than_parties(created_by, organiser_id, carrier_id)
-    FROM loads ORDER BY created_at, id;
-CREATE INDEX IF NOT EXISTS load_events_feed ON load_events (position, n);
-CREATE INDEX IF NOT EXISTS load_events_feed_organiser ON load_events (organiser_id, position, n)
-    WHERE organiser_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS load_events_feed_carrier ON load_events (carrier_id, position, n) WHERE carrier_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS load_events_feed_creator ON load_events (created_by, position, n) WHERE created_by IS NOT NULL;
-
 CREATE FUNCTION place_load_event() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     -- Events of a load are in the order of its revisions: of two transactions at the isolation level REPEATABLE READ that
     -- change the same row, the later one gets its id after the earlier one has ended.
-    NEW.position := pg_current_xact_id()::text::bigint + (SELECT base FROM feed_base);
+    IF NEW.position = 0 THEN
+        NEW.position := pg_current_xact_id()::text::bigint + (SELECT base FROM feed_base);
+    END IF;
     IF NEW.revision IS NULL THEN
         SELECT l.revision, l.document ->> 'reference', l.organiser_id, nullif(l.carrier_id, l.organiser_id),
                 other_than_parties(l.created_by, l.organiser_id, l.carrier_id)

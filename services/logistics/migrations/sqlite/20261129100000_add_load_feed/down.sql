@@ -1,8 +1,4 @@
 DROP TRIGGER load_events_placed;
-DROP INDEX load_events_feed;
-DROP INDEX load_events_feed_organiser;
-DROP INDEX load_events_feed_carrier;
-DROP INDEX load_events_feed_creator;
 DELETE FROM load_events WHERE type IN ('created', 'released');
 ALTER TABLE load_events DROP COLUMN position;
 ALTER TABLE load_events DROP COLUMN revision;
