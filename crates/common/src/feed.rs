@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ContentEncoding};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, Responder};
-use database::{Database, Json};
+use database::{AnyConnection, Database, Json};
 use futures_util::stream;
 use tokio::sync::{Notify, broadcast};
 use tokio::time::{Instant, sleep, timeout};
@@ -161,23 +161,22 @@ impl Default for Feed {
 
 impl Feed {
     /// Finds new events while somebody waits for them, until the service stops. `find` returns the events after a
-    /// place, or `None` if there are none.
-    pub async fn run<F>(&self, db: &Database, start: Place, find: F)
+    /// place, or `None` if there are none; without a place, the end of the feed, with all readers. These read again then,
+    /// because events may have been recorded since they last did.
+    pub async fn run<F>(&self, db: &Database, find: F)
     where
-        F: Fn(&mut database::AnyConnection, Place) -> Result<Option<NewEvents>, Error>
-            + Clone
-            + Send
-            + 'static,
+        F: Fn(&mut AnyConnection, Option<Place>) -> Result<Option<NewEvents>, Error> + Clone + Send + 'static,
     {
-        let mut place = start;
+        let mut place = None;
         loop {
             if self.news.receiver_count() == 0 {
                 self.somebody_waits.notified().await;
+                place = None;
             }
             let find = find.clone();
             match db.read(move |c| find(c, place)).await {
                 Ok(Some(found)) => {
-                    place = found.end;
+                    place = Some(found.end);
                     let _ = self.news.send(Arc::new(found.readers));
                 }
                 Ok(None) => {}
@@ -223,15 +222,15 @@ impl Feed {
                 return Ok(page);
             }
             place = page.next;
-            let may_have_more = page.more || wait_for_news(&mut news, reader, request, end).await;
-            if !may_have_more {
+            let is_over = Instant::now() >= end;
+            if is_over || !(page.more || wait_for_news(&mut news, reader, request, end).await) {
                 return Ok(page);
             }
         }
     }
 
-    /// Returns a stream of server-sent events from a place on. It ends after 30 minutes, when the token expires
-    /// (`token_expires`), or when the service drains.
+    /// Returns a stream of server-sent events from a place on. It ends after 30 minutes, when the token
+    /// expires, or when the service drains.
     ///
     /// # Errors
     /// Those of the first `read`; 429 if the user has 5 streams or the organisation has 50, 503 if the replica has

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use common::cli::Checks;
-use common::feed::{Feed, Place};
+use common::feed::Feed;
 use common::personal_data::RecordKind;
 use common::system::{Shares, SystemClient};
 use common::{Service, ServiceContext, Verifier};
@@ -177,7 +177,7 @@ impl Service for Logistics {
             loads::run_backfill(db),
             loads::run_large_imports(db, &logistics.batches, &logistics.webhooks),
             logistics.shares.run(),
-            logistics.feed.run(db, Place::START, loads::find_new_events),
+            logistics.feed.run(db, loads::find_new_events),
         );
     }
 

@@ -47,11 +47,11 @@ impl Identity {
     /// Reads the claims of a token of a service account, which has the default names of claims and is never `admin`.
     ///
     /// # Errors
-    /// As [`Identity::from_claims`], and if the user id is none of a service account.
+    /// As [`Identity::from_claims`], and if the user id is not that of a service account.
     pub(super) fn of_service_account(claims: &Map<String, Value>) -> Result<Self, AuthError> {
         let identity = Self::read(claims, &Claims::default())?;
         if !identity.id.starts_with(SERVICE_ACCOUNT_PREFIX) {
-            return Err(AuthError::BadToken("its user id is none of a service account"));
+            return Err(AuthError::BadToken("its user id is not that of a service account"));
         }
         let roles = claims.get("roles").and_then(Value::as_array);
         let roles = Role::parse_all(roles.map_or(&[], Vec::as_slice));

@@ -374,7 +374,7 @@ mod tests {
                 (token("a", &key(2), &json!({"iss": [SYSTEM]})), "the key is unknown"),
                 (token("a", &key(2), &json!({"aud": "other"})), "the token is for another audience"),
                 (token("a", &key(2), &json!({"exp": 1})), "the token has expired"),
-                (token("a", &key(2), &json!({"sub": "ann"})), "its user id is none of a service account"),
+                (token("a", &key(2), &json!({"sub": "ann"})), "its user id is not that of a service account"),
                 (token("b", &key(2), &json!({})), "the key is unknown"),
             ] {
                 assert_eq!(refusal(&verifier, &token).await, reason, "{token}");

@@ -146,6 +146,15 @@ testkit::on_both! {
         assert!(found["events"].as_array().unwrap().iter().all(|event| event.get("load").is_none()), "{found}");
     }
 
+    async fn a_creator_that_loses_a_load_goes_on_reading(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let id = create_load(&app).await;
+        patch(&app, &grain, &id, &json!({"carrierId": "next", "carrierName": "Next"})).await.ok();
+        patch(&app, &grain, &id, &json!({"weight": 12})).await.ok();
+        assert_eq!(types(&all(&app, &haul, "").await), ["load.created", "load.updated", "load.updated"]);
+    }
+
     async fn batches_are_in_the_feed(backend) {
         let app = app(backend).await;
         let rows = "organiserId,commodityId,reference,deliveryDateISO,weight\ngrain,1,A,2026-03-01,20\ngrain,1,B,2026-03-01,20\n";

@@ -42,7 +42,7 @@ impl SigningKey {
         hmac::Key::new(hmac::HMAC_SHA256, &self.secret)
     }
 
-    /// Returns 32 bytes that are derived from the key for another purpose, which is none of a link's.
+    /// Returns 32 bytes that are derived from the key for a purpose other than links.
     pub(crate) fn derive(&self, purpose: &str) -> [u8; SECRET_BYTES] {
         let tag = hmac::sign(&self.hmac(), purpose.as_bytes());
         let mut derived = [0; SECRET_BYTES];

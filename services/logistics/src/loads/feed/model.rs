@@ -17,37 +17,28 @@ use crate::loads::Load;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, EnumIter, strum::IntoStaticStr,
 )]
+#[strum(serialize_all = "snake_case")]
 #[schema(as = LoadFeedEventType)]
 pub(crate) enum FeedEventType {
     #[serde(rename = "load.created")]
-    #[strum(serialize = "created")]
     Created,
     #[serde(rename = "load.updated")]
-    #[strum(serialize = "updated")]
     Updated,
     #[serde(rename = "load.cancelled")]
-    #[strum(serialize = "cancelled")]
     Cancelled,
     #[serde(rename = "load.completed")]
-    #[strum(serialize = "completed")]
     Completed,
     #[serde(rename = "load.corrected")]
-    #[strum(serialize = "corrected")]
     Corrected,
     #[serde(rename = "load.accepted")]
-    #[strum(serialize = "accepted")]
     Accepted,
     #[serde(rename = "load.sent_to_driver")]
-    #[strum(serialize = "sent_to_driver")]
     SentToDriver,
     #[serde(rename = "load.sent_to_carrier")]
-    #[strum(serialize = "sent_to_carrier")]
     SentToCarrier,
     #[serde(rename = "load.driver_revoked")]
-    #[strum(serialize = "driver_revoked")]
     DriverRevoked,
     #[serde(rename = "load.released")]
-    #[strum(serialize = "released")]
     Released,
 }
 

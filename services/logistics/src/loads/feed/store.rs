@@ -241,8 +241,7 @@ fn events(
             return Ok(None);
         };
         let event = event((row, columns), event_type, &search.reader, &loads)?;
-        let event_type = serde_json::to_value(event_type)?;
-        let event_type = event_type.as_str().unwrap_or_default().to_owned();
+        let event_type = format!("load.{}", event_type.stored());
         Ok(Some(FeedEvent { place, event_type, document: Json::of(&event)? }))
     });
     documents.filter_map(Result::transpose).collect()
@@ -298,8 +297,13 @@ fn event(
     })
 }
 
-/// Returns the end of the events after a place, and their readers. `None` if there are none.
-pub(crate) fn find_new(c: &mut AnyConnection, after: Place) -> Result<Option<NewEvents>, Error> {
+/// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
+/// the end of the feed, with all readers.
+pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Option<NewEvents>, Error> {
+    let Some(after) = after else {
+        let readers = Readers { all: true, ..Readers::default() };
+        return Ok(Some(NewEvents { end: end(c)?, readers }));
+    };
     type Row = (Key, (Option<String>, Option<String>, Option<String>, Option<Json>));
     let settled = settled_position(c)?;
     let rows: Vec<Row> = between(after, settled)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
-use common::feed::{EventStream, Place};
+use common::feed::{EventStream, FeedPage, Place};
 use common::validation::{Code, ValidationErrors};
 use common::wire::QueryText;
 use common::{Caller, Error, ErrorResponses, JsonResponse, Query};
@@ -129,19 +129,19 @@ pub(super) async fn list(
         let begin = p.feed.begin(errors).unwrap_or(Begin::Oldest);
         (begin, p.wait, p.feed.search(&caller, Place::START, p.limit))
     })?;
-    let (after, wait, limit) = match begin {
-        Begin::Oldest => (Place::START, wait, search.limit),
-        Begin::After(place) => (place, wait, search.limit),
-        Begin::Now => (app.db.read(feed_end).await?, 0, 0),
+    let after = match begin {
+        Begin::Oldest => Place::START,
+        Begin::After(place) => place,
+        Begin::Now => {
+            let end = app.db.read(feed_end).await?;
+            return Ok(JsonResponse::raw(FeedPage::empty(end).into_document()));
+        }
     };
     let reader = search.reader.readers();
     let read = |after| {
-        let (search, caller) = (FeedSearch { after, limit, ..search.clone() }, caller.clone());
+        let (search, caller) = (FeedSearch { after, ..search.clone() }, caller.clone());
         app.db.read(move |c| read_page(c, &caller, &search))
     };
-    if limit == 0 {
-        return Ok(JsonResponse::raw(common::feed::FeedPage::empty(after).into_document()));
-    }
     let page = app.feed.wait(&request, &reader, (after, Duration::from_secs(wait)), read).await?;
     Ok(JsonResponse::raw(page.into_document()))
 }

@@ -57,8 +57,11 @@ pub(crate) fn release_carrier(
         users: &[],
     };
     webhooks::emit(c, Event { name: RELEASED, member: "load", subject })?;
-    let event = NewEvent::new(before.id, EventType::Released, caller);
-    history::record(c, &NewEvent { audience: Some(audience), ..event })?;
+    // The creator of the load still reads its events.
+    if before.creator_id() != Some(old) {
+        let event = NewEvent::new(before.id, EventType::Released, caller);
+        history::record(c, &NewEvent { audience: Some(audience), ..event })?;
+    }
     hide_uploaders(c, before, load, old)?;
     let lost = files_of_this_load_only(c, before, old)?;
     Ok(DueShare::end(caller, load.id, lost, old))
