@@ -297,6 +297,9 @@ fn event(
     })
 }
 
+/// A new event with its organiser, its carrier, its creator and its changes.
+type NewRow = (Key, (Option<String>, Option<String>, Option<String>, Option<Json>));
+
 /// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
 /// the end of the feed, with all readers.
 pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Option<NewEvents>, Error> {
@@ -304,9 +307,8 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
         let readers = Readers { all: true, ..Readers::default() };
         return Ok(Some(NewEvents { end: end(c)?, readers }));
     };
-    type Row = (Key, (Option<String>, Option<String>, Option<String>, Option<Json>));
     let settled = settled_position(c)?;
-    let rows: Vec<Row> = between(after, settled)
+    let rows: Vec<NewRow> = between(after, settled)
         .limit(MAX_NEW)
         .select((
             (e::position, e::n, e::event_type, e::load_id),
