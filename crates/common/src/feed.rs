@@ -161,8 +161,8 @@ impl Default for Feed {
 
 impl Feed {
     /// Finds new events while somebody waits for them, until the service stops. `find` returns the events after a
-    /// place, or `None` if there are none; without a place, the end of the feed, with all readers. These read again then,
-    /// because events may have been recorded since they last did.
+    /// place, or `None` if there are none; without a place, the end of the feed, with all readers. These read again
+    /// then, because events may have been recorded since they last did.
     pub async fn run<F>(&self, db: &Database, find: F)
     where
         F: Fn(&mut AnyConnection, Option<Place>) -> Result<Option<NewEvents>, Error> + Clone + Send + 'static,
