@@ -170,8 +170,8 @@ impl TokenRequest {
     }
 }
 
-/// Returns the credentials in the header `Authorization` (RFC 6749, section 2.3.1), if there are any. Other schemes do not
-/// authenticate a client.
+/// Returns the credentials in the header `Authorization` (RFC 6749, section 2.3.1), if there are any. Other schemes do
+/// not authenticate a client.
 fn basic(headers: &HeaderMap) -> Result<Option<TokenRequest>, OAuthError> {
     let mut values = headers.get_all(header::AUTHORIZATION);
     let Some(value) = values.next() else { return Ok(None) };
