@@ -14,6 +14,12 @@ pub(crate) const LOAD_TO_ACCEPT: &str = "01955bf1-6c00-7a10-8000-000000000004";
 pub(crate) const COMPLETED_LOAD: &str = "01955bf1-6c00-7a10-8000-000000000005";
 /// The notification of [`COMPLETED_LOAD`].
 pub(crate) const NOTIFICATION: &str = "01955bf1-6c00-7a10-8000-000000000006";
+/// An upcoming load that can be collected.
+pub(crate) const LOAD_TO_COLLECT: &str = "01955bf1-6c00-7a10-8000-000000000007";
+/// A collected load that can be rejected.
+pub(crate) const LOAD_TO_REJECT: &str = "01955bf1-6c00-7a10-8000-000000000008";
+/// A cancelled load that can be reopened.
+pub(crate) const LOAD_TO_REOPEN: &str = "01955bf1-6c00-7a10-8000-000000000009";
 /// Claim `sub` of a driver.
 pub(crate) const DRIVER: &str = "driver-megan";
 /// An organisation that the examples block.

@@ -21,8 +21,8 @@ const NOTIFICATION: &[(&str, DataSchema)] = &[
     ("load", DataSchema::Named("Load")),
 ];
 
-/// `data` of the cancellation to the webhook of the deployment.
-const CANCELLATION: &[(&str, DataSchema)] = &[
+/// `data` of what all drivers of a load are told, to the webhook of the deployment.
+const TO_DRIVERS: &[(&str, DataSchema)] = &[
     ("notificationId", DataSchema::Id),
     ("loadId", DataSchema::Id),
     ("recipientIds", DataSchema::Texts),
@@ -43,10 +43,23 @@ const fn notification(event: notifications::Event, summary: &'static str) -> Eve
     }
 }
 
-const EVENTS: [EventDescription; 12] = [
+const fn to_drivers(event: notifications::Event, summary: &'static str) -> EventDescription {
+    EventDescription {
+        name: event.into_str(),
+        summary,
+        schema: "DriversMessage",
+        data: TO_DRIVERS,
+        is_subscribable: false,
+    }
+}
+
+const EVENTS: [EventDescription; 16] = [
     of_load("load.created", "A load was created."),
     of_load("load.updated", "A load was edited."),
     of_load("load.cancelled", "A load was cancelled."),
+    of_load("load.collected", "The collection of a load was recorded."),
+    of_load("load.rejected", "A load was rejected."),
+    of_load("load.reopened", "A load was reopened: its cancellation, rejection or completion was undone."),
     of_load("load.completed", "The delivery of a load was proven."),
     of_load("load.corrected", "The proof of delivery of a load was corrected."),
     of_load("load.sent_to_driver", "A load was sent to a driver."),
@@ -73,13 +86,14 @@ const EVENTS: [EventDescription; 12] = [
         notifications::Event::SentToCarrier,
         "A load was sent to its carrier: to the webhook of the deployment (`service.webhook_url`).",
     ),
-    EventDescription {
-        name: notifications::Event::Cancelled.into_str(),
-        summary: "A load was cancelled: to the webhook of the deployment (`service.webhook_url`).",
-        schema: "CancellationMessage",
-        data: CANCELLATION,
-        is_subscribable: false,
-    },
+    to_drivers(
+        notifications::Event::Cancelled,
+        "A load was cancelled: to the webhook of the deployment (`service.webhook_url`).",
+    ),
+    to_drivers(
+        notifications::Event::Rejected,
+        "A load was rejected: to the webhook of the deployment (`service.webhook_url`).",
+    ),
 ];
 
 /// Adds the events to the OpenAPI document.

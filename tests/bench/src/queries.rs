@@ -87,6 +87,7 @@ fn values(random: &mut Random, is_postgres: bool) -> Vec<(&'static str, String)>
         ("{rare words}", word(&[RARE_BREED, "huntaway dispersal", "society 40 kelpie"])),
         ("{two letters}", word(&["qu", "zz", "te"])),
         ("{lot}", format!("lot {}:", random.below(100_000))),
+        ("{event}", format!("{:x}", random.below(100_000))),
         ("{limit}", (1 + random.below(20)).to_string()),
         ("{carrier}", carrier.to_string()),
         ("{dates}", format!("startDateISO={from}&endDateISO={to}-28")),

@@ -196,7 +196,10 @@ pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) 
 
 /// Replaces the uploader's name in references to these files, whose ids are in lower case. Returns true if it replaced
 /// any.
-pub fn erase_uploader_names(references: &mut [FileReference], files: &BTreeSet<String>) -> bool {
+pub fn erase_uploader_names<'a>(
+    references: impl IntoIterator<Item = &'a mut FileReference>,
+    files: &BTreeSet<String>,
+) -> bool {
     let mut changed = false;
     for file in references {
         if files.contains(&file.id.to_ascii_lowercase()) && file.user_name != ERASED_NAME {

@@ -52,8 +52,12 @@ impl JsonResponse {
     /// States that the body is a load or listing with these files, and so contains the names of the users who uploaded
     /// them. What is stored for a repeated request is found by the id when such a user is erased.
     #[must_use]
-    pub fn names_uploaders(self, subject: Id, files: &[FileReference]) -> Self {
-        Self { subject: (!files.is_empty()).then_some(subject), ..self }
+    pub fn names_uploaders<'a>(
+        self,
+        subject: Id,
+        files: impl IntoIterator<Item = &'a FileReference>,
+    ) -> Self {
+        Self { subject: files.into_iter().next().map(|_| subject), ..self }
     }
 
     /// Creates a response with an array of documents that are JSON text.

@@ -34,6 +34,11 @@ fn is_uk(code: &[u8]) -> bool {
     is_inward && is_outward
 }
 
+/// Returns true for a normalized postcode of Ireland.
+pub fn is_eircode(postcode: &str) -> bool {
+    is_irish(postcode.replace(' ', "").as_bytes())
+}
+
 /// Returns true for a routing key (`H91`, or the exception `D6W`) and four more characters.
 fn is_irish(code: &[u8]) -> bool {
     let is_letter = |b: &u8| b"ACDEFHKNPRTVWXY".contains(b);

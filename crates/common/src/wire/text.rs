@@ -115,6 +115,10 @@ text!(
     LongText, 0..=10000, LINES, Lines
 );
 text!(
+    /// A note: 1 to 1,000 characters, tabs and line breaks allowed.
+    Note, 1..=1000, LINES, Lines
+);
+text!(
     /// The reason of an action: 1 to 1,000 characters.
     Reason, 1..=1000, LINE, Line
 );

@@ -65,6 +65,11 @@ impl Amount {
         }
     }
 
+    /// Returns the difference, or `None` if it would be negative.
+    pub fn minus(self, other: Self) -> Option<Self> {
+        (self.0 >= other.0).then(|| Self(self.0 - other.0))
+    }
+
     /// Converts a float by parsing the shortest decimal that identifies it, as [`Amount::parse`] does.
     ///
     /// # Errors

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
+use ureq::http::request::Builder;
 use ureq::http::{HeaderMap, Request};
 
 /// Limit of a response body: more than the largest export of the bench.
@@ -91,13 +92,7 @@ impl HttpClient {
         headers: &[(&str, &str)],
         body: &Body,
     ) -> Result<Response> {
-        let mut request = Request::builder().method(method).uri(url);
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        if let Some(token) = token {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
+        let request = request(method, url, token, headers);
         let has_type = headers.iter().any(|(name, _)| *name == "content-type");
         let sent = match body {
             Body::Json(json) if has_type => self.0.run(request.body(json.to_string())?),
@@ -123,6 +118,29 @@ impl HttpClient {
             json: serde_json::from_slice(&bytes).unwrap_or_default(),
             bytes,
         })
+    }
+
+    /// Sends a GET request with further headers and returns the body of the response, to be read as it arrives.
+    ///
+    /// # Errors
+    /// There was no response, or its status is not 200.
+    pub fn open(&self, url: &str, token: &str, headers: &[(&str, &str)]) -> Result<impl BufRead + use<>> {
+        let sent = self.0.run(request("GET", url, Some(token), headers).body(())?);
+        let response = sent.with_context(|| format!("no response from {url}"))?;
+        ensure!(response.status() == 200, "{url} returned {}", response.status());
+        Ok(BufReader::new(response.into_body().into_reader()))
+    }
+}
+
+/// A request with headers and perhaps a token.
+fn request(method: &str, url: &str, token: Option<&str>, headers: &[(&str, &str)]) -> Builder {
+    let mut request = Request::builder().method(method).uri(url);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    match token {
+        Some(token) => request.header("authorization", format!("Bearer {token}")),
+        None => request,
     }
 }
 

@@ -260,6 +260,11 @@ impl ServiceProcess {
         self.token_from(org, -3600, TOKEN_TTL)
     }
 
+    /// A token of this identity.
+    pub fn token_of(&self, identity: &Identity<'_>) -> String {
+        identity.token(&self.keys, TOKEN_TTL)
+    }
+
     /// A token that is valid from `seconds` after now.
     pub fn token_from(&self, org: Option<&str>, seconds: i64, ttl: Duration) -> String {
         Identity::of_org(org).token_from(&self.keys, seconds, ttl)

@@ -4,8 +4,10 @@ use common::{Caller, Error};
 use database::{AnyConnection, Database, Id};
 use serde_json::json;
 
+use super::collection::CollectionForm;
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
 use super::history::{self, Change, Changes, EventType, NewEvent};
+use super::life::Status;
 use super::members::changes;
 use super::model::Load;
 use super::party::{Creator, Party};
@@ -13,7 +15,8 @@ use super::proof::ProofOfDelivery;
 use super::store::{self, NewProof, Update};
 use crate::commodities::Catalogue;
 use crate::examples::{
-    COMPLETED_LOAD, DRIVER, LOAD, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_PROVE, NOTIFICATION,
+    COMPLETED_LOAD, DRIVER, LOAD, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_COLLECT, LOAD_TO_PROVE,
+    LOAD_TO_REJECT, LOAD_TO_REOPEN, NOTIFICATION,
 };
 use crate::notifications::{self, Event, NewNotification, Recipients};
 
@@ -29,6 +32,9 @@ pub(crate) async fn create_demo_data(db: &Database, commodities: &Catalogue) -> 
         (LOAD_TO_PROVE, "PB-2026-0312"),
         (LOAD_TO_CANCEL, "PB-2026-0313"),
         (COMPLETED_LOAD, "PB-2026-0315"),
+        (LOAD_TO_COLLECT, "PB-2026-0316"),
+        (LOAD_TO_REJECT, "PB-2026-0317"),
+        (LOAD_TO_REOPEN, "PB-2026-0318"),
     ] {
         let carrier = Party { id: Some("hereford-haulage".into()), name: "Hereford Haulage".into() };
         let load = organised(reference)?.into_load(commodities, &carys, Vec::new())?;
@@ -89,6 +95,16 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
             notify_driver(c, load)?;
             complete(c, load, caller)
         }
+        LOAD_TO_REJECT => {
+            let form: CollectionForm = serde_json::from_value(json!({ "weightNet": 29 }))?;
+            let collection = Some(form.collection(Vec::new(), load.created_at)?);
+            let collected = Load { status: Status::Collected, collection, ..load.clone() };
+            change(c, load, &collected, NewEvent::new(load.id, EventType::Collected, caller))
+        }
+        LOAD_TO_REOPEN => {
+            let cancelled = Load { status: Status::Cancelled, ..load.clone() };
+            change(c, load, &cancelled, NewEvent::new(load.id, EventType::Cancelled, caller))
+        }
         _ => Ok(()),
     }
 }
@@ -108,6 +124,12 @@ fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
         recipients: Recipients::One(DRIVER),
     };
     notifications::create_with_id(c, parse(NOTIFICATION)?, &notification).map(drop)
+}
+
+/// Stores the first change of a load.
+fn change(c: &mut AnyConnection, before: &Load, load: &Load, event: NewEvent<'_>) -> Result<(), Error> {
+    let event = NewEvent { changes: changes(before, load), ..event };
+    store::update(c, &Update { load, revision: 2, event, proof: None }).map(drop)
 }
 
 /// Proves the delivery of a load.

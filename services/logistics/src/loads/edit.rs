@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::commodities::Catalogue;
 use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::life::{Action, Status};
 use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
 use crate::loads::party::Party;
@@ -33,6 +34,10 @@ pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, err
     }
 }
 
+/// The members that may still change once a load is collected.
+const OF_COLLECTED: [&str; 6] =
+    ["reference", "deliveryDateISO", "dropoffPostcode", "tags", "files", "vehicleRegistration"];
+
 /// Checks that the caller may make this patch.
 ///
 /// # Errors
@@ -55,12 +60,28 @@ pub(crate) fn check_rights(
     Ok(())
 }
 
-/// Checks that the load is upcoming, and then the condition of the request.
+/// Checks that the status of the load allows the patch, and then the condition of the request.
 ///
 /// # Errors
 /// 409 or 412 otherwise.
-pub(crate) fn check_state(stored: &StoredLoad, condition: &Precondition) -> Result<(), Error> {
-    stored.load.check_upcoming()?;
+pub(crate) fn check_state(
+    patch: &MergePatch<LoadPatch>,
+    stored: &StoredLoad,
+    caller: &Caller,
+    condition: &Precondition,
+) -> Result<(), Error> {
+    Action::Edit.check(stored.load.status)?;
+    if stored.load.status == Status::Collected {
+        // The vehicle is its carrier's, unless the caller may do everything.
+        let may_change = |name: &str| {
+            let is_of_carrier = name == "vehicleRegistration";
+            OF_COLLECTED.contains(&name) && (!is_of_carrier || caller.admin || stored.is_carried_by(caller))
+        };
+        let named = members::names(|member| member.editor != Editor::Nobody);
+        if named.iter().any(|name| patch.names(name) && !may_change(name)) {
+            return Action::AssignCarrier.check(Status::Collected);
+        }
+    }
     condition.check(stored.revision)
 }
 

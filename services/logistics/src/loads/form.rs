@@ -10,7 +10,8 @@ use database::{Amount, Id, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::model::{Commodity, Load, Status};
+use super::life::Status;
+use super::model::{Commodity, Load};
 use super::party::{CreatedBy, Party};
 use crate::commodities::Catalogue;
 
@@ -176,6 +177,16 @@ pub(crate) struct CancelForm {
     pub reason: Option<Reason>,
 }
 
+/// Why a load is reopened.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(example = json!({ "reason": "The proof was for another load" }))]
+pub(crate) struct ReopenForm {
+    /// Stands in the history of the load.
+    #[schema(required = true)]
+    pub reason: Reason,
+}
+
 /// 403 for a load of which neither party is the caller's organisation.
 pub(crate) const FOREIGN_LOAD: Error =
     Error::Forbidden("Loads can only be created for your own organisation.");
@@ -298,6 +309,9 @@ impl SharedFields {
             weight_net: measure(weight_net)?,
             vehicle_registration: self.vehicle_registration.map(|registration| registration.0),
             ticket_number: self.ticket_number.map(|ticket| ticket.0),
+            quality: Vec::new(),
+            collection: None,
+            rejection: None,
             status: Status::Upcoming,
             files: Vec::new(),
             tags: self.tags.into_iter().map(|tag| tag.0).collect(),

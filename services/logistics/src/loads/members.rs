@@ -8,13 +8,14 @@ use common::history::{self, Changes};
 use common::wire::WeightMeasure;
 use common::{Error, TableLayout};
 use database::Json;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tables::{RowWriter, TableCell};
 
 use super::model::Load;
 use super::party::Party;
+use super::quality::Quality;
 
 /// The reference of the sample row of the template. Rows with it are skipped. Whoever writes over it gets a normal row.
 pub(crate) const SAMPLE_REFERENCE: &str = "EXAMPLE (this row is skipped)";
@@ -78,7 +79,7 @@ use Editor::{Carrier, Manager, Nobody};
 use Sample::Empty;
 
 /// All members. Columns have this order.
-pub(crate) const MEMBERS: [Member; 30] =
+pub(crate) const MEMBERS: [Member; 33] =
     [
         member("id", Nobody).exported(|load| text(&load.id)),
         member("reference", Manager).required().in_history(|load| Some(json!(load.reference))).stored(
@@ -152,6 +153,9 @@ pub(crate) const MEMBERS: [Member; 30] =
         member("createdAtUTC", Nobody).accepted(),
         member("weightGross", Nobody).in_history(|load| tonnes(load.weight_gross.as_ref())),
         member("weightTare", Nobody).in_history(|load| tonnes(load.weight_tare.as_ref())),
+        member("quality", Nobody).in_history(|load| list(&load.quality)),
+        member("collection", Nobody).in_history(|load| document(load.collection.as_ref())),
+        member("rejection", Nobody).in_history(|load| document(load.rejection.as_ref())),
         member("organiser", Nobody),
         member("organisationId", Nobody),
         member("organisationName", Nobody),
@@ -241,6 +245,19 @@ fn weight<'a>(weight: Option<&'a CsvWeight<'_>>) -> TableCell<'a> {
 
 fn tonnes(weight: Option<&WeightMeasure>) -> Option<Value> {
     weight.map(|measure| json!(measure.weight))
+}
+
+fn list(quality: &[Quality]) -> Option<Value> {
+    (!quality.is_empty()).then(|| json!(quality))
+}
+
+/// The value in the history, which names files by their ids and names only.
+fn document<T: Serialize>(value: Option<&T>) -> Option<Value> {
+    let mut document = json!(value?);
+    for file in document["files"].as_array_mut().into_iter().flatten() {
+        *file = json!({ "id": file["id"], "name": file["name"] });
+    }
+    Some(document)
 }
 
 fn optional(text: Option<&String>) -> Option<Value> {
@@ -335,7 +352,8 @@ mod tests {
 
     use super::*;
     use crate::loads::form::{BatchRow, LoadPatch, SharedFields};
-    use crate::loads::model::{Commodity, Status};
+    use crate::loads::life::Status;
+    use crate::loads::model::Commodity;
     use crate::loads::party::CreatedBy;
 
     fn text(random: &mut StdRng) -> String {
@@ -378,6 +396,9 @@ mod tests {
             weight_net: maybe(random, weight),
             vehicle_registration: maybe(random, text),
             ticket_number: maybe(random, text),
+            quality: Vec::new(),
+            collection: None,
+            rejection: None,
             status: if random.random_bool(0.5) { Status::Upcoming } else { Status::Completed },
             files: (0..random.random_range(0..3)).map(|_| file(random)).collect(),
             tags: (0..random.random_range(0..3)).map(|_| text(random)).collect(),

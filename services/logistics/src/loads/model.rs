@@ -1,12 +1,16 @@
 //! The load: its document and status.
 
 use common::wire::{FileReference, Warning, WeightMeasure};
-use common::{Caller, Error, Reason};
+use common::Caller;
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::collection::Collection;
+use super::life::Status;
 use super::party::{CreatedBy, Party, parties};
+use super::quality::{Quality, QualityWithUnit};
+use super::rejection::Rejection;
 
 /// A consignment of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -63,7 +67,19 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub ticket_number: Option<String>,
-    /// `upcoming` until delivery is proven, then `completed`; or `cancelled`.
+    /// The quality at the delivery, from its proof.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<QualityWithUnit>)]
+    pub quality: Vec<Quality>,
+    /// What was loaded, once the load is collected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub collection: Option<Collection>,
+    /// Why the recipient refused the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub rejection: Option<Rejection>,
+    /// `upcoming`, then perhaps `collected`, then `completed` or `rejected`; or `cancelled`.
     pub status: Status,
     /// Files such as tickets, contracts and photographs.
     pub files: Vec<FileReference>,
@@ -81,7 +97,8 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub created_by: Option<CreatedBy>,
-    /// What looks wrong about a proof of delivery or its correction. Only in the response to these, and never stored.
+    /// What looks wrong about a collection, a proof of delivery or its correction. Only in the response to these, and
+    /// never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
@@ -95,50 +112,7 @@ pub struct Commodity {
     pub name: String,
 }
 
-/// The status of a load (docs/api/loads.md, "Status").
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    ToSchema,
-    strum::IntoStaticStr,
-    strum::VariantNames,
-)]
-#[serde(rename_all = "lowercase")]
-#[strum(serialize_all = "lowercase")]
-pub enum Status {
-    /// The delivery is not proven yet.
-    Upcoming,
-    /// The delivery is proven.
-    Completed,
-    /// The load will not be delivered.
-    Cancelled,
-}
-
-impl Status {
-    /// Returns the word for the status in documents and columns.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-}
-
 impl Load {
-    /// Checks that the load is neither completed nor cancelled.
-    ///
-    /// # Errors
-    /// 409 otherwise.
-    pub fn check_upcoming(&self) -> Result<(), Error> {
-        match self.status {
-            Status::Upcoming => Ok(()),
-            Status::Completed => Err(Error::conflict(Reason::LoadCompleted, "This load is completed.")),
-            Status::Cancelled => Err(Error::conflict(Reason::LoadCancelled, "This load is cancelled.")),
-        }
-    }
-
     /// Returns the text that free-text queries match: lower case, one line per field.
     pub fn search_text(&self) -> String {
         fn name(party: Option<&Party>) -> Option<&str> {
@@ -181,6 +155,20 @@ impl Load {
     /// Returns the id of the organisation that created the load.
     pub fn creator_id(&self) -> Option<&str> {
         self.created_by.as_ref().map(|by| by.organisation_id.as_str())
+    }
+
+    /// Returns the files of the load and those of its collection and its rejection.
+    pub fn all_files(&self) -> impl Iterator<Item = &FileReference> {
+        let collected = self.collection.iter().flat_map(|collection| &collection.files);
+        let rejected = self.rejection.iter().flat_map(|rejection| &rejection.files);
+        self.files.iter().chain(collected).chain(rejected)
+    }
+
+    /// As [`all_files`](Self::all_files).
+    pub fn all_files_mut(&mut self) -> impl Iterator<Item = &mut FileReference> {
+        let collected = self.collection.iter_mut().flat_map(|collection| &mut collection.files);
+        let rejected = self.rejection.iter_mut().flat_map(|rejection| &mut rejection.files);
+        self.files.iter_mut().chain(collected).chain(rejected)
     }
 
     /// Returns true if the load has this file.

@@ -1,5 +1,5 @@
-//! Proof of delivery (docs/api/loads.md, "Proof of delivery"): the weighbridge ticket that completes a load, its
-//! corrections, and how far its weight may be from the agreed one.
+//! Proof of delivery (docs/api/loads.md, "Proof of delivery"): the weighbridge ticket that completes a load, and its
+//! corrections.
 
 use chrono::TimeDelta;
 use common::Error;
@@ -9,12 +9,14 @@ use common::wire::{
 };
 use database::{Amount, Id, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::loads::form::reword_tonnes;
-use crate::loads::model::{Load, Status};
-use crate::{Settings, ToleranceAction, examples};
+use super::life::{Action, Status};
+use super::model::Load;
+use super::quality::{self, Quality};
+use super::weights::{ComparedWeight, WeightTolerance, Weights, reword_weights};
+use crate::examples;
 
 /// Message for a `loadId` that names no load.
 pub(crate) const UNKNOWN_LOAD: &str = "is not a known load";
@@ -41,6 +43,8 @@ pub(crate) struct Delivery {
     vehicle_registration: Registration,
     #[schema(required = true, max_items = 50)]
     files: Option<Vec<FileReference>>,
+    #[schema(max_items = 20)]
+    quality: Option<Vec<Quality>>,
     /// When the ticket was signed, for a driver who was offline; by default the present time. At most 366 days before
     /// the creation or the delivery date of the load, whichever is earlier.
     #[serde(rename = "capturedAtUTC")]
@@ -105,16 +109,12 @@ impl ProofOfDeliveryOfLoad {
 
 impl Delivery {
     fn validate(&self, errors: &mut ValidationErrors) {
-        for member in ["weightNet", "weightGross", "weightTare"] {
-            reword_tonnes(member, errors);
-        }
-        let is_valid = !["weightNet", "weightGross", "weightTare"].iter().any(|member| errors.failed(member));
-        if let Some(proof) = self.proof().ok().filter(|_| is_valid) {
-            proof.validate_weights(errors);
-        }
-        let latest = Timestamp::now().plus(MAX_CLOCK_SKEW);
-        if self.captured_at().is_some_and(|at| at > latest) {
-            errors.push("capturedAtUTC", Code::Range, "must not be in the future");
+        quality::validate(self.quality.as_deref().unwrap_or_default(), errors);
+        validate_not_in_future(self.captured_at(), errors);
+        if reword_weights(errors)
+            && let Ok(proof) = self.proof()
+        {
+            proof.weights().validate(errors);
         }
     }
 
@@ -141,17 +141,26 @@ impl Delivery {
             ticket_number: self.ticket_number.0.clone(),
             vehicle_registration: self.vehicle_registration.0.clone(),
             files,
+            quality: self.quality.clone().unwrap_or_default(),
         })
     }
 }
 
+/// Adds an error if something was captured in the future.
+pub(super) fn validate_not_in_future(captured_at: Option<Timestamp>, errors: &mut ValidationErrors) {
+    let latest = Timestamp::now().plus(MAX_CLOCK_SKEW);
+    if captured_at.is_some_and(|at| at > latest) {
+        errors.push("capturedAtUTC", Code::Range, "must not be in the future");
+    }
+}
+
 /// Converts a validated weight.
-fn amount(tonnes: f64) -> Result<Amount, Error> {
+pub(super) fn amount(tonnes: f64) -> Result<Amount, Error> {
     Amount::from_f64(tonnes).map_err(|e| Error::Internal(e.into()))
 }
 
 /// Returns the ids of files in lower case, sorted, each once.
-fn normalize_ids(files: &[FileReference]) -> Vec<String> {
+pub(super) fn normalize_ids(files: &[FileReference]) -> Vec<String> {
     let mut ids: Vec<_> = files.iter().map(|file| file.id.to_ascii_lowercase()).collect();
     ids.sort();
     ids.dedup();
@@ -177,6 +186,9 @@ pub(crate) struct Correction {
     /// Replaces the files of the proof. Other files of the load stay.
     #[schema(max_items = 50)]
     files: Option<Vec<FileReference>>,
+    /// Replaces all values of the proof.
+    #[schema(max_items = 20)]
+    quality: Option<Vec<Quality>>,
     /// Stands in the history of the load.
     #[schema(required = true)]
     pub reason: Reason,
@@ -185,30 +197,29 @@ pub(crate) struct Correction {
 impl Correction {
     /// Validates the rules that the schema cannot state.
     pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
-        let weights = ["weightNet", "weightGross", "weightTare"];
-        for member in weights {
-            reword_tonnes(member, errors);
-        }
-        let others = ["ticketNumber", "vehicleRegistration", "files"];
+        quality::validate(self.quality.as_deref().unwrap_or_default(), errors);
+        let has_valid_weights = reword_weights(errors);
+        let members =
+            ["weightNet", "weightGross", "weightTare", "ticketNumber", "vehicleRegistration", "files", "quality"];
         let names_a_value = self.weight_net.or(self.weight_gross).or(self.weight_tare).is_some()
             || self.ticket_number.is_some()
             || self.vehicle_registration.is_some()
-            || self.files.is_some();
-        let has_invalid = errors.iter().any(|e| weights.iter().chain(&others).any(|m| e.path.starts_with(m)));
+            || self.files.is_some()
+            || self.quality.is_some();
+        let has_invalid = errors.iter().any(|e| members.iter().any(|member| e.path.starts_with(member)));
         if !names_a_value && !has_invalid {
             errors.push(
                 "weightNet",
                 Code::Required,
-                "is required, or another value to correct: weightGross, weightTare, ticketNumber, vehicleRegistration, files",
+                "is required, or another value to correct: weightGross, weightTare, ticketNumber, \
+                 vehicleRegistration, files, quality",
             );
         }
-        if let (Some(_), Some(_), Some(_)) = (self.weight_net, self.weight_gross, self.weight_tare)
-            && !weights.iter().any(|member| errors.failed(member))
+        if let (Some(_), Some(_), Some(_), true) =
+            (self.weight_net, self.weight_gross, self.weight_tare, has_valid_weights)
+            && let Ok(proof) = self.apply(&Proof::default())
         {
-            let none = Proof::default();
-            if let Ok(proof) = self.apply(&none) {
-                proof.validate_weights(errors);
-            }
+            proof.weights().validate(errors);
         }
     }
 
@@ -217,9 +228,14 @@ impl Correction {
         self.files.as_deref().unwrap_or_default()
     }
 
-    /// Returns true if the correction names the net weight.
-    pub(crate) fn names_net_weight(&self) -> bool {
-        self.weight_net.is_some()
+    /// Returns what looks wrong about the values that the correction names.
+    pub(crate) fn warnings(&self, proof: &Proof, load: &Load, tolerance: WeightTolerance) -> Vec<Warning> {
+        let mut warnings = proof.warnings(load, tolerance);
+        warnings.retain(|warning| match &*warning.path {
+            "weightGross" => self.weight_gross.is_some(),
+            _ => self.weight_net.is_some(),
+        });
+        warnings
     }
 
     /// Replaces the values of a proof.
@@ -246,6 +262,9 @@ impl Correction {
         if let Some(files) = &self.files {
             corrected.files = normalize_ids(files);
         }
+        if let Some(quality) = &self.quality {
+            corrected.quality.clone_from(quality);
+        }
         Ok(corrected)
     }
 
@@ -261,9 +280,9 @@ impl Correction {
     ) -> Result<Proof, Error> {
         let proof = self.apply(previous)?;
         let mut errors = ValidationErrors::default();
-        proof.validate_weights(&mut errors);
+        proof.weights().validate(&mut errors);
         if proof.weight_net != previous.weight_net {
-            tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
+            tolerance.check(proof.weight_net, ComparedWeight::of(load), &mut errors);
         }
         errors.check()?;
         Ok(proof)
@@ -273,12 +292,9 @@ impl Correction {
 /// How long before the creation or the delivery date of a load its proof may have been captured.
 const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
 
-/// How far the net weight may be from the difference of gross and tare weight, in ten-thousandths of a tonne: 0.02 t.
-const MAX_NET_DIFFERENCE: i64 = 200;
-
 /// The values that distinguish a repeated proof from a different one, as stored in the columns `proof` and
 /// `corrected_proof`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Proof {
     pub weight_net: Amount,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -289,6 +305,23 @@ pub(crate) struct Proof {
     pub vehicle_registration: String,
     /// File ids in lower case, sorted, each once.
     pub files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quality: Vec<Quality>,
+}
+
+impl PartialEq for Proof {
+    fn eq(&self, other: &Self) -> bool {
+        // Without `..`: a new value has to be compared.
+        let Self { weight_net, weight_gross, weight_tare, ticket_number, vehicle_registration, files, quality } =
+            self;
+        *weight_net == other.weight_net
+            && *weight_gross == other.weight_gross
+            && *weight_tare == other.weight_tare
+            && *ticket_number == other.ticket_number
+            && *vehicle_registration == other.vehicle_registration
+            && *files == other.files
+            && quality::is_same(quality, &other.quality)
+    }
 }
 
 /// The original proof as stored in the column `proof`.
@@ -297,34 +330,66 @@ pub(crate) struct OriginalProof<'a> {
     #[serde(flatten)]
     pub proof: &'a Proof,
     #[serde(flatten)]
-    pub files_before: FilesBefore,
+    pub before: BeforeProof,
 }
 
-/// The files that a load had before its proof, as stored in the column `proof`. Older versions did not store them.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct FilesBefore {
+/// What a load had before its proof, as stored in the column `proof`. Older versions did not store the files, and those
+/// before 1.2 no values.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct BeforeProof {
     /// File ids in lower case.
     #[serde(default, rename = "files_before", skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    #[serde(default, rename = "values_before")]
+    pub values: ProvenValues,
 }
 
-impl FilesBefore {
-    /// Returns the files of a load that is not proven yet.
+/// The values of a load that its proof replaces.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ProvenValues {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    weight_net: Option<WeightMeasure>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ticket_number: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    vehicle_registration: Option<String>,
+}
+
+impl BeforeProof {
+    /// Returns what a load has that is not proven yet.
     pub(crate) fn of(load: &Load) -> Self {
-        Self { files: load.files.iter().map(|file| file.id.to_ascii_lowercase()).collect() }
+        Self {
+            files: load.files.iter().map(|file| file.id.to_ascii_lowercase()).collect(),
+            values: ProvenValues {
+                weight_net: load.weight_net.clone(),
+                ticket_number: load.ticket_number.clone(),
+                vehicle_registration: load.vehicle_registration.clone(),
+            },
+        }
+    }
+}
+
+impl ProvenValues {
+    /// Gives a load these values back, and removes those that only a proof has.
+    pub(crate) fn restore(&self, load: &mut Load) {
+        load.weight_net.clone_from(&self.weight_net);
+        load.ticket_number.clone_from(&self.ticket_number);
+        load.vehicle_registration.clone_from(&self.vehicle_registration);
+        (load.weight_gross, load.weight_tare) = (None, None);
+        load.quality.clear();
     }
 }
 
 impl Proof {
-    /// Adds an error if the net weight is not the difference of gross and tare weight, where both are known.
-    pub(crate) fn validate_weights(&self, errors: &mut ValidationErrors) {
-        let Some((gross, tare)) = self.weight_gross.zip(self.weight_tare) else { return };
-        let difference = gross.scaled() - tare.scaled();
-        if (self.weight_net.scaled() - difference).abs() > MAX_NET_DIFFERENCE {
-            let message = "must be weightGross minus weightTare, within 0.02 tonnes";
-            let data = json!({ "weightGross": gross, "weightTare": tare });
-            errors.push_with("weightNet", Code::Inconsistent, message, data);
-        }
+    /// Returns the weights.
+    pub(crate) fn weights(&self) -> Weights {
+        Weights { net: Some(self.weight_net), gross: self.weight_gross, tare: self.weight_tare }
+    }
+
+    /// Returns what looks wrong about the proof of a load.
+    pub(crate) fn warnings(&self, load: &Load, tolerance: WeightTolerance) -> Vec<Warning> {
+        let differs = tolerance.warning(self.weight_net, ComparedWeight::of(load));
+        differs.into_iter().chain(self.weights().gross_warning(load)).collect()
     }
 
     /// Completes the load with the values of this proof, and adds the files that the load does not have.
@@ -357,6 +422,7 @@ impl Proof {
         load.weight_tare = self.weight_tare.map(WeightMeasure::tonnes);
         load.ticket_number = Some(self.ticket_number.clone());
         load.vehicle_registration = Some(self.vehicle_registration.clone());
+        load.quality.clone_from(&self.quality);
         for file in files {
             if load.files.iter().all(|known| known.id != file.id) {
                 load.files.push(file.clone());
@@ -365,9 +431,9 @@ impl Proof {
     }
 }
 
-/// Adds an error if a proof of the load is too old. It may be older than the load, since offices also enter loads after
-/// delivery.
-fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mut ValidationErrors) {
+/// Adds an error if something about the load was captured too long ago. It may have been before the load was created,
+/// since offices also enter loads after delivery.
+pub(super) fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mut ValidationErrors) {
     let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
     if captured_at.is_some_and(|at| at < earliest) {
         let message = "must not be more than 366 days before both the load's creation and its delivery date";
@@ -378,8 +444,7 @@ fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mu
 /// Checks a proof that is no repeat against its load. `is_proven`: the load has another proof.
 ///
 /// # Errors
-/// 400 if it is too old, or if its net weight is refused. 409 if the load has another proof, is completed without one,
-/// or is cancelled.
+/// 400 if it is too old, or if its net weight is refused. 409 if the load has another proof or does not allow one.
 pub(crate) fn check(
     proof: &Proof,
     captured_at: Option<Timestamp>,
@@ -389,7 +454,7 @@ pub(crate) fn check(
 ) -> Result<(), Error> {
     let mut errors = ValidationErrors::default();
     validate_captured_at(captured_at, load, &mut errors);
-    tolerance.check(proof.weight_net, load.weight.as_ref(), &mut errors);
+    tolerance.check(proof.weight_net, ComparedWeight::of(load), &mut errors);
     errors.check()?;
     if is_proven {
         return Err(Error::conflict(
@@ -397,75 +462,5 @@ pub(crate) fn check(
             "The delivery of this load was already proven with other values.",
         ));
     }
-    load.check_upcoming()
-}
-
-/// The tolerance of net weights.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WeightTolerance {
-    /// In per cent of the agreed weight.
-    pub percent: u32,
-    pub action: ToleranceAction,
-}
-
-impl WeightTolerance {
-    /// Returns the tolerance of the settings.
-    pub(crate) fn of(settings: &Settings) -> Self {
-        Self { percent: settings.weight_tolerance_percent, action: settings.weight_tolerance }
-    }
-
-    /// Returns the warning for a net weight outside the tolerance. `agreed` is the weight of the load, if it has one.
-    pub(crate) fn warning(self, net: Amount, agreed: Option<&WeightMeasure>) -> Option<Warning> {
-        let agreed = agreed?.weight;
-        let difference = i128::from((net.scaled() - agreed.scaled()).abs());
-        if difference * 100 <= i128::from(agreed.scaled()) * i128::from(self.percent) {
-            return None;
-        }
-        let message = format!(
-            "differs from the agreed weight of {} t by more than {} %: {} t",
-            agreed, self.percent, net
-        );
-        let data = json!({ "weight": agreed, "weightNet": net, "tolerancePercent": self.percent });
-        let data = if let Value::Object(data) = data { data } else { serde_json::Map::new() };
-        Some(Warning { path: "weightNet".into(), code: "weight_differs".into(), message, data })
-    }
-
-    /// Adds the warning to the errors if the setting refuses such weights. Otherwise returns it.
-    pub(crate) fn check(
-        self,
-        net: Amount,
-        agreed: Option<&WeightMeasure>,
-        errors: &mut ValidationErrors,
-    ) -> Option<Warning> {
-        let warning = self.warning(net, agreed)?;
-        if self.action == ToleranceAction::Warn {
-            return Some(warning);
-        }
-        errors.push_with(warning.path, Code::Inconsistent, warning.message, warning.data.into());
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn compares_exactly() {
-        let differs = |net: f64, agreed: Option<f64>, percent| {
-            let tonnes = |number| Amount::from_f64(number).unwrap();
-            let tolerance = WeightTolerance { percent, action: ToleranceAction::Warn };
-            tolerance
-                .warning(tonnes(net), agreed.map(|agreed| WeightMeasure::tonnes(tonnes(agreed))).as_ref())
-                .is_some()
-        };
-        assert!(!differs(33.0, Some(30.0), 10));
-        assert!(!differs(27.0, Some(30.0), 10));
-        assert!(differs(33.0001, Some(30.0), 10));
-        assert!(differs(26.9999, Some(30.0), 10));
-        assert!(!differs(5.0, None, 10));
-        assert!(differs(0.0001, Some(0.0), 10));
-        assert!(!differs(0.0, Some(0.0), 0));
-        assert!(differs(30.0001, Some(30.0), 0));
-    }
+    Action::Prove.check(load.status)
 }

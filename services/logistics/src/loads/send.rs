@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::examples;
+use crate::loads::life::Action;
 use crate::loads::model::Load;
 use crate::loads::party::{Party, parties};
 use crate::notifications::Event;
@@ -70,20 +71,22 @@ impl Recipient {
     /// returns true.
     ///
     /// # Errors
-    /// 409 if the load is completed or cancelled, or if this is a carrier and the load has another one.
+    /// 409 if the load has ended, or if this is a carrier and the load has another one, or is collected without one.
     pub(crate) fn check_and_assign(&self, load: &mut Load) -> Result<bool, Error> {
-        load.check_upcoming()?;
+        Action::Send.check(load.status)?;
         let Self::Carrier { id, name } = self else { return Ok(false) };
-        match load.carrier.as_ref().and_then(|carrier| carrier.id.as_ref()) {
-            Some(carrier) if carrier == id => Ok(false),
-            Some(_) => {
-                Err(Error::conflict(Reason::CarrierDiffers, "This load is carried by another organisation."))
-            }
-            None => {
-                load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
-                Ok(true)
-            }
+        if load.carrier_id() == Some(id) {
+            return Ok(false);
         }
+        Action::AssignCarrier.check(load.status)?;
+        if load.carrier_id().is_some() {
+            return Err(Error::conflict(
+                Reason::CarrierDiffers,
+                "This load is carried by another organisation.",
+            ));
+        }
+        load.carrier = Some(Party { id: Some(id.clone()), name: name.clone() });
+        Ok(true)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use common::Caller;
 
+use super::life::Status;
 use super::model::Load;
 use super::party::Party;
-use super::proof::Proof;
+use super::proof::{BeforeProof, Proof};
 
 /// A load with what its document does not show.
 #[derive(Clone, Debug)]
@@ -14,9 +15,8 @@ pub(crate) struct StoredLoad {
     pub revision: i64,
     /// The proof of delivery as it was given.
     pub proof: Option<Proof>,
-    /// The ids of the files that the load had before its proof, in lower case. Empty if an older version stored the
-    /// proof.
-    pub files_before_proof: Vec<String>,
+    /// What the load had before its proof.
+    pub before_proof: BeforeProof,
     /// The proof of delivery after corrections.
     pub corrected_proof: Option<Proof>,
     /// The organisation that created the load. For loads of older versions: the organiser, or else the carrier.
@@ -35,6 +35,16 @@ impl StoredLoad {
         let is_creator = self.created_by.as_ref().is_some_and(|id| caller.acts_for(id));
         let manages_as_carrier = is_creator && self.is_carried_by(caller);
         caller.admin || manages_as_carrier || is_own(self.load.organiser.as_ref(), caller)
+    }
+
+    /// Returns true if the caller may reopen the load: acts for its organiser, for the creator of a cancelled load, or
+    /// for the carrier that created a load whose organiser has no id, or is an `admin`.
+    pub(crate) fn is_reopened_by(&self, caller: &Caller) -> bool {
+        let is_creator = self.created_by.as_ref().is_some_and(|id| caller.acts_for(id));
+        let has_organiser = self.load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());
+        let as_creator = is_creator
+            && (self.load.status == Status::Cancelled || self.is_carried_by(caller) && !has_organiser);
+        caller.admin || as_creator || is_own(self.load.organiser.as_ref(), caller)
     }
 
     /// Returns true if the caller acts for the carrier.

@@ -25,6 +25,10 @@ pub(crate) enum Event {
     #[serde(rename = "load.cancelled")]
     #[strum(serialize = "load.cancelled")]
     Cancelled,
+    /// A load was rejected.
+    #[serde(rename = "load.rejected")]
+    #[strum(serialize = "load.rejected")]
+    Rejected,
 }
 
 /// An entry of a load's delivery log (docs/api/webhooks.md, "Delivery log").
@@ -41,7 +45,8 @@ pub(crate) struct Notification {
     /// The reported event.
     #[schema(value_type = Event)]
     pub(crate) event: String,
-    /// Id of the driver or carrier. Empty for `load.cancelled`, which goes to all drivers.
+    /// Id of the driver or carrier. Empty for `load.cancelled` and `load.rejected`, which go to all
+    /// drivers.
     pub(crate) recipient_id: String,
     /// Delivery status.
     #[schema(value_type = Status)]

@@ -66,7 +66,7 @@ fn erase_in_load(c: &mut AnyConnection, id: Id, files: &BTreeSet<String>) -> Res
     let document: Option<Json> = l::loads.find(id).select(l::document).first(c).optional()?;
     let Some(document) = document else { return Ok(()) };
     let mut load: Load = document.parse()?;
-    if erase_uploader_names(&mut load.files, files) {
+    if erase_uploader_names(load.all_files_mut(), files) {
         let changes = (l::document.eq(Json::of(&load)?), l::revision.eq(l::revision + 1));
         diesel::update(l::loads.find(id)).set(changes).execute(c)?;
     }
@@ -186,7 +186,7 @@ pub(in crate::personal_data) fn list_drivers(
     rows.into_iter().map(record).collect()
 }
 
-/// Erases the user in what reports the loads that were sent to the user: cancellations, and deliveries to webhooks.
+/// Erases the user in what reports the loads that were sent to the user: messages to all drivers, and deliveries to webhooks.
 pub(in crate::personal_data) fn erase_reports(c: &mut AnyConnection, erasure: &Erasure) -> Result<(), Error> {
     let sent = d::load_drivers.filter(d::driver_id.eq(&erasure.user_id)).order(d::load_id);
     let loads: BTreeSet<Id> = sent.limit(BATCH_SIZE).select(d::load_id).load(c)?.into_iter().collect();
@@ -195,12 +195,12 @@ pub(in crate::personal_data) fn erase_reports(c: &mut AnyConnection, erasure: &E
 
 fn erase_in_reports(c: &mut AnyConnection, erasure: &Erasure, loads: &BTreeSet<Id>) -> Result<(), Error> {
     let no_files = BTreeSet::new();
-    let cancellations: Vec<(Id, Json)> = n::notifications
+    let to_all_drivers: Vec<(Id, Json)> = n::notifications
         .filter(n::load_id.eq_any(loads))
-        .filter(n::event.eq(Event::Cancelled.into_str()))
+        .filter(n::event.eq_any([Event::Cancelled.into_str(), Event::Rejected.into_str()]))
         .select((n::id, n::body))
         .load(c)?;
-    for (id, body) in cancellations {
+    for (id, body) in to_all_drivers {
         let mut body: Value = body.parse()?;
         if erase_in(&mut body, erasure, &no_files) {
             diesel::update(n::notifications.find(id)).set(n::body.eq(Json::of(&body)?)).execute(c)?;

@@ -25,6 +25,7 @@ mod file_sharing;
 mod history;
 mod history_model;
 mod injection;
+mod life;
 mod log_privacy;
 mod log_secrets;
 mod normalization;

@@ -1,6 +1,7 @@
 //! What is measured: each scenario has rows of requests, or a function.
 
 mod citus;
+mod feed;
 mod files;
 mod growth;
 mod lifecycle;
@@ -67,6 +68,14 @@ pub const SCENARIOS: &[(&str, Scenario)] = &[
     ("saved-searches", Function(saved_searches::run)),
     ("loads", Rows(&[LOAD_PAGE])),
     ("loads-csv", Rows(&[CSV])),
+    (
+        "feed",
+        Rows(&[Search {
+            targets: &[(CPU, AtMost(200.0))],
+            ..loads("feed, 100 events", "/v1/events?limit=100&after=1.{event}")
+        }]),
+    ),
+    ("streams", Function(feed::streams)),
     ("growth-loads", Function(growth::loads)),
     ("clients-page", Function(|env| search::by_clients(env, &BY_DATE))),
     (
@@ -194,6 +203,10 @@ const CSV: Search = Search {
     targets: &[(CPU, AtMost(30_000.0))],
     ..LOADS
 };
+
+const fn loads(name: &'static str, path: &'static str) -> Search {
+    Search { name, path, ..LOADS }
+}
 
 const fn listings(name: &'static str, path: &'static str) -> Search {
     Search { name, path, ..LISTINGS }

@@ -4,6 +4,7 @@
 //! notice when replicas are restarted, killed or frozen.
 
 pub mod deployment;
+mod feed;
 mod files;
 mod outbox;
 mod pages;
@@ -20,6 +21,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     files::run(&deployment)?;
     pages::run(&deployment)?;
     outbox::run(&deployment)?;
+    feed::run(&mut deployment)?;
     rolling::run(&mut deployment)?;
     deployment.check_logs()
 }

@@ -86,8 +86,12 @@ pub(super) fn lease(c: &mut AnyConnection, id: Id) -> Result<Option<Duration>, E
 ///
 /// # Errors
 /// Fails if the database fails.
-pub fn record_uploaders(c: &mut AnyConnection, subject: Id, files: &[FileReference]) -> Result<(), Error> {
-    for file in files.iter().filter(|file| !file.user_id.is_empty()) {
+pub fn record_uploaders<'a>(
+    c: &mut AnyConnection,
+    subject: Id,
+    files: impl IntoIterator<Item = &'a FileReference>,
+) -> Result<(), Error> {
+    for file in files.into_iter().filter(|file| !file.user_id.is_empty()) {
         let Some(file_id) = Id::parse(&file.id) else { continue };
         let row = (u::user_id.eq(&file.user_id), u::subject_id.eq(subject), u::file_id.eq(file_id));
         database::dispatch!(c, c => diesel::insert_into(file_uploaders::table)

@@ -26,6 +26,9 @@ fn uploads(c: &mut AnyConnection, query: &RecordQuery) -> Result<Vec<(Id, Id)>, 
     Ok(rows.load(c)?)
 }
 
+/// Where documents of loads and listings have files.
+const FILE_LISTS: [&str; 3] = ["/files", "/collection/files", "/rejection/files"];
+
 /// Lists the references to files that the user uploaded. `documents` returns the documents of some loads or listings,
 /// and `member` is the member of the export with the id of the load or listing.
 ///
@@ -43,7 +46,8 @@ pub fn list_file_references(
     let mut files = BTreeMap::new();
     for (subject, document) in documents(c, &subjects)? {
         let document: Value = document.parse()?;
-        files.insert(subject, document["files"].as_array().cloned().unwrap_or_default());
+        let lists = FILE_LISTS.iter().filter_map(|list| document.pointer(list)?.as_array()).flatten();
+        files.insert(subject, lists.cloned().collect::<Vec<_>>());
     }
     let record = |(subject, id): (Id, Id)| {
         let is_file = |file: &&Value| file["id"].as_str().and_then(Id::parse) == Some(id);

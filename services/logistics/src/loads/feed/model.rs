@@ -26,10 +26,16 @@ pub(crate) enum FeedEventType {
     Updated,
     #[serde(rename = "load.cancelled")]
     Cancelled,
+    #[serde(rename = "load.collected")]
+    Collected,
     #[serde(rename = "load.completed")]
     Completed,
     #[serde(rename = "load.corrected")]
     Corrected,
+    #[serde(rename = "load.rejected")]
+    Rejected,
+    #[serde(rename = "load.reopened")]
+    Reopened,
     #[serde(rename = "load.accepted")]
     Accepted,
     #[serde(rename = "load.sent_to_driver")]

@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
 use common::{
-    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, Reason, system,
+    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, system,
 };
 
 use super::prove::respond;
@@ -12,7 +12,7 @@ use crate::Logistics;
 use crate::examples;
 use crate::loads::history::{EventType, NewEvent};
 use crate::loads::members::changes;
-use crate::loads::model::{Load, Status};
+use crate::loads::model::Load;
 use crate::loads::proof::{Correction, Proof};
 use crate::loads::store::{self, NewProof, Update};
 use crate::loads::stored_load::StoredLoad;
@@ -69,12 +69,11 @@ pub(super) async fn correct(
             let mut load = stored.load.clone();
             let proof = form.correct(previous, &load, tolerance)?;
             condition.check(stored.revision)?;
-            let net = form.names_net_weight().then_some(proof.weight_net);
-            let warning = net.and_then(|net| tolerance.warning(net, load.weight.as_ref()));
+            let warnings = form.warnings(&proof, &load, tolerance);
             if proof == *previous {
-                return Ok((respond(load, stored.revision, warning)?, None));
+                return Ok((respond(load, stored.revision, warnings)?, None));
             }
-            proof.correct(previous, &mut load, &files, &stored.files_before_proof);
+            proof.correct(previous, &mut load, &files, &stored.before_proof.files);
             let changes = changes(&stored.load, &load);
             let reason = Some(form.reason.0.as_str());
             let event = NewEvent { reason, changes, ..NewEvent::new(id, EventType::Corrected, &caller) };
@@ -83,7 +82,7 @@ pub(super) async fn correct(
             let added = found.added(&stored.load.files);
             let share = added.share(&caller, id, &load.parties(), &load.parties());
             system::record_share(c, share.as_ref())?;
-            Ok((respond(load, revision, warning)?, share))
+            Ok((respond(load, revision, warnings)?, share))
         })
     });
     let (response, share) = run.await?;
@@ -106,13 +105,5 @@ fn proof_to_correct<'a>(stored: &'a StoredLoad, caller: &Caller) -> Result<&'a P
     if !stored.is_of_party(caller) {
         return Err(Error::Forbidden("Only the organiser and the carrier of a load can correct its proof."));
     }
-    let proof = stored.corrected_proof.as_ref().or(stored.proof.as_ref());
-    let completed = proof.filter(|_| stored.load.status == Status::Completed);
-    completed.ok_or_else(|| {
-        let reason = match stored.load.status {
-            Status::Cancelled => Reason::LoadCancelled,
-            Status::Upcoming | Status::Completed => Reason::LoadUpcoming,
-        };
-        Error::conflict(reason, "Only the proof of a completed load can be corrected.")
-    })
+    stored.proof_to_correct()
 }

@@ -1,6 +1,7 @@
 //! The operations on loads.
 
 mod batch;
+mod collect;
 mod correct;
 mod create;
 mod drivers;
@@ -34,6 +35,9 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(drivers::revoke)
         .service(correct::correct)
         .service(status::cancel)
+        .service(status::reopen)
+        .service(collect::collect)
+        .service(collect::reject)
         .service(update::update)
         .service(status::accept)
         .service(read::find);

@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::system::{self, FoundFiles};
 use common::validation::{Code, ValidationErrors};
-use common::wire::Warning;
+use common::wire::{FileReference, Warning};
 use common::{
     Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
 };
@@ -95,28 +95,29 @@ async fn record(
                 match proof::check(&proof, captured_at, &stored.load, stored.proof.is_some(), tolerance) {
                     Ok(()) => app.files.look_up(caller, delivery.files()).await?,
                     Err(error @ Error::Conflict(..)) if stored.proof.is_some() => return Err(error),
-                    Err(error) => return Err(refuse(app, caller, delivery, error).await),
+                    Err(error) => return Err(refuse(app, caller, delivery.files(), error).await),
                 }
             }
             Err(Error::NotFound) if is_in_body => {
                 let unknown = ValidationErrors::one("loadId", Code::UnknownReference, UNKNOWN_LOAD);
-                return Err(refuse(app, caller, delivery, unknown.into()).await);
+                return Err(refuse(app, caller, delivery.files(), unknown.into()).await);
             }
-            Err(error) => return Err(refuse(app, caller, delivery, error).await),
+            Err(error) => return Err(refuse(app, caller, delivery.files(), error).await),
         };
         let (id, files) = (id.ok_or(Error::NotFound)?, found.references()?);
         let caller = caller.clone();
         Ok(move |c: &mut _| {
             // Checks again: another request may have changed the load.
             let stored = store::find_to_prove(c, &caller, id)?;
-            let (before, mut load, agreed) = (&stored.load, stored.load.clone(), stored.load.weight.as_ref());
+            let (before, mut load) = (&stored.load, stored.load.clone());
             // Uses the parties in the transaction, because a carrier may have been assigned meanwhile.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
             if stored.is_proven_by(&proof) {
                 condition.check(stored.revision)?;
-                // A correction may have replaced the weight of this proof.
-                let net = before.weight_net.as_ref().map_or(proof.weight_net, |measure| measure.weight);
-                return Ok((respond(load, stored.revision, tolerance.warning(net, agreed))?, share));
+                // A correction may have replaced the values of this proof.
+                let present = stored.corrected_proof.as_ref().unwrap_or(&proof);
+                let warnings = present.warnings(before, tolerance);
+                return Ok((respond(load, stored.revision, warnings)?, share));
             }
             proof::check(&proof, captured_at, before, stored.proof.is_some(), tolerance)?;
             condition.check(stored.revision)?;
@@ -128,7 +129,7 @@ async fn record(
             let (revision, new_proof) =
                 (stored.revision + 1, Some(NewProof::Original { proof: &proof, before }));
             store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
-            let response = respond(load, revision, tolerance.warning(proof.weight_net, agreed))?;
+            let response = respond(load, revision, proof.warnings(before, tolerance))?;
             system::record_share(c, share.as_ref())?;
             Ok((response, share))
         })
@@ -139,21 +140,22 @@ async fn record(
     Ok(response)
 }
 
-/// Returns the error of a proof that is refused, with its unknown files.
-async fn refuse(app: &Logistics, caller: &Caller, delivery: &Delivery, error: Error) -> Error {
+/// Returns the error of a request that is refused, with its unknown files.
+pub(super) async fn refuse(
+    app: &Logistics,
+    caller: &Caller,
+    files: &[FileReference],
+    error: Error,
+) -> Error {
     if let Error::Validation(mut errors) = error {
-        app.files.report_unknown(caller, delivery.files(), &[], &mut errors).await;
+        app.files.report_unknown(caller, files, &[], &mut errors).await;
         return errors.into();
     }
-    app.files.report_unknown_before(caller, delivery.files(), &[], error).await
+    app.files.report_unknown_before(caller, files, &[], error).await
 }
 
-/// Returns the load with its warning as the response.
-pub(super) fn respond(
-    mut load: Load,
-    revision: i64,
-    warning: Option<Warning>,
-) -> Result<JsonResponse, Error> {
-    load.warnings.extend(warning);
-    Ok(JsonResponse::json(&load)?.revision(revision).names_uploaders(load.id, &load.files))
+/// Returns the load with its warnings as the response.
+pub(super) fn respond(mut load: Load, revision: i64, warnings: Vec<Warning>) -> Result<JsonResponse, Error> {
+    load.warnings = warnings;
+    Ok(JsonResponse::json(&load)?.revision(revision).names_uploaders(load.id, load.all_files()))
 }

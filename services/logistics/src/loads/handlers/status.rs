@@ -1,4 +1,4 @@
-//! The operations that accept and cancel loads.
+//! The operations that accept, cancel and reopen loads.
 
 use actix_web::post;
 use actix_web::web::Data;
@@ -7,11 +7,15 @@ use common::{
     Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
 };
 
+use serde_json::json;
+
 use super::prove::respond;
-use crate::loads::form::CancelForm;
-use crate::loads::history::{EventType, NewEvent};
-use crate::loads::model::{Load, Status};
-use crate::loads::store::{self, Update};
+use crate::loads::form::{CancelForm, ReopenForm};
+use crate::loads::history::{Change, EventType, NewEvent};
+use crate::loads::life::{Action, Status};
+use crate::loads::members::changes;
+use crate::loads::model::Load;
+use crate::loads::store::{self, NewProof, Update};
 use crate::notifications::{self, Event, NewNotification, Recipients};
 use crate::{Logistics, examples};
 
@@ -73,12 +77,10 @@ pub(super) async fn cancel(
             ));
         }
         let mut load = stored.load;
-        if load.status == Status::Completed {
-            load.check_upcoming()?;
-        }
+        Action::Cancel.check(load.status)?;
         condition.check(stored.revision)?;
         if load.status == Status::Cancelled {
-            return respond(load, stored.revision, None);
+            return respond(load, stored.revision, Vec::new());
         }
         load.status = Status::Cancelled;
         let event =
@@ -96,6 +98,55 @@ pub(super) async fn cancel(
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();
+    app.webhooks.wake();
+    Ok(response)
+}
+
+/// Reopen a load
+///
+/// Undoes the last of cancelling, rejecting and completing the load, which is then as it was before. What is undone
+/// stays in the history. Reopening an upcoming or collected load succeeds and changes nothing. The carrier can reopen
+/// a load that it cancelled, or that it created for an organiser without an id.
+#[utoipa::path(operation_id = "reopen_load", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_REOPEN)),
+        ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
+    request_body = ReopenForm, extensions(("x-roles" = json!([]))),
+    responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),
+        (status = 412, description = "If-Match names another revision; `body.revision` is the current one."),
+        ErrorResponses))]
+#[post("/loads/{id}/reopen")]
+pub(super) async fn reopen(
+    caller: Caller,
+    path: PathId,
+    idempotency: Idempotency,
+    condition: Precondition,
+    body: Body<ReopenForm>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
+    let id = path.id()?;
+    let effect = move |c: &mut _| {
+        let mut stored = store::find_stored(c, &caller, id)?;
+        if !stored.is_reopened_by(&caller) {
+            return Err(Error::Forbidden(
+                "Only the organiser of a load, and the organisation that created it and may end it, can reopen it.",
+            ));
+        }
+        condition.check(stored.revision)?;
+        let before = stored.load.clone();
+        if !stored.reopen() {
+            return respond(stored.load, stored.revision, Vec::new());
+        }
+        let mut changes = changes(&before, &stored.load);
+        if let Some(at) = before.completed_at {
+            changes.insert("completedAtUTC", Change::new(Some(json!(at)), None));
+        }
+        let reason = Some(form.reason.0.as_str());
+        let event = NewEvent { reason, changes, ..NewEvent::new(id, EventType::Reopened, &caller) };
+        let proof = before.completed_at.map(|_| NewProof::Undone);
+        store::update(c, &Update { load: &stored.load, revision: stored.revision + 1, event, proof })
+    };
+    let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.webhooks.wake();
     Ok(response)
 }

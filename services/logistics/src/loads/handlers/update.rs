@@ -65,7 +65,7 @@ pub(super) async fn update(
         if let Some(naming) = new_carrier(&caller, &stored.load, &requested) {
             check_not_blocked(c, &naming)?;
         }
-        edit::check_state(&stored, &condition)?;
+        edit::check_state(&requested, &stored, &caller, &condition)?;
         let (before, mut load) = (&stored.load, stored.load.clone());
         edit::apply(&requested, &mut load, &service.commodities, &caller, &files.named.references()?)?;
         let changes = changes(before, &load);
@@ -129,7 +129,7 @@ async fn prepare(
     if let Some(naming) = new_carrier(caller, &stored.load, requested) {
         app.db.read(move |c| check_not_blocked(c, &naming)).await?;
     }
-    edit::check_state(&stored, condition)?;
+    edit::check_state(requested, &stored, caller, condition)?;
     let (before, mut load) = (&stored.load, stored.load.clone());
     let named = app.files.look_up_added(caller, requested.members.files(), &before.files).await?;
     edit::apply(requested, &mut load, &app.commodities, caller, &named.references()?)?;

@@ -8,6 +8,7 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::DateOrDateTime;
 use common::{Caller, Format, PageRequest, Sorting};
 use database::Timestamp;
+use super::life::Status;
 use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
 
 use super::store::Role;
@@ -22,8 +23,16 @@ pub(crate) struct LoadSearch {
     pub(crate) organiser_id: Option<String>,
     /// The id of the carrier.
     pub(crate) carrier_id: Option<String>,
-    /// The status. Without one, cancelled loads do not match.
-    pub(crate) status: Option<String>,
+    /// The statuses. Without one, cancelled loads do not match.
+    pub(crate) statuses: Vec<Status>,
+    /// A tag.
+    pub(crate) tag: Option<String>,
+    /// The organisation that created the load, or `own`.
+    pub(crate) created_by: Option<String>,
+    /// The start of the day: loads that were due before and have not ended.
+    pub(crate) overdue_at: Option<Timestamp>,
+    /// True for loads that the caller's organisation has not accepted yet.
+    pub(crate) awaits_acceptance: bool,
     /// The ids of commodities. A load matches if its commodity is one of them.
     pub(crate) commodity_ids: Vec<i32>,
     /// The driver to whom the load was sent.
@@ -62,7 +71,11 @@ impl LoadSearch {
         Self {
             organiser_id: None,
             carrier_id: None,
-            status: None,
+            statuses: Vec::new(),
+            tag: None,
+            created_by: None,
+            overdue_at: None,
+            awaits_acceptance: false,
             commodity_ids: Vec::new(),
             driver: None,
             delivery: TimeRange::default(),
@@ -78,9 +91,17 @@ impl LoadSearch {
 
     /// Returns true if an index has the matches in their order, so that continuing after any row costs the same.
     pub(crate) fn has_index(&self, caller: &Caller) -> bool {
-        let has_unindexed_filter =
-            !self.words.is_empty() || self.driver.is_some() || !self.commodity_ids.is_empty();
+        let has_unindexed_filter = self.has_document_filter() || !self.words.is_empty() || self.driver.is_some();
         !has_unindexed_filter && (self.sorting.by.key.has_index)(self, caller)
+    }
+
+    /// Returns true for a filter by what only the documents of loads have, or by what no index has with an order.
+    fn has_document_filter(&self) -> bool {
+        !self.commodity_ids.is_empty()
+            || self.tag.is_some()
+            || self.created_by.is_some()
+            || self.overdue_at.is_some()
+            || self.awaits_acceptance
     }
 
     /// Returns true if SQLite reads the matches in their order from an index, as [`has_index`](Self::has_index), but
@@ -94,7 +115,7 @@ impl LoadSearch {
     /// Returns true for a search in the order of creation for a range of delivery dates, which two kinds of indexes
     /// have: in order, and by date. Neither has commodities, so that a filter by them makes no difference.
     pub(crate) fn is_by_creation_and_date(&self, caller: &Caller) -> bool {
-        let has_other_filters = !self.words.is_empty() || self.status.is_some() || self.driver.is_some();
+        let has_other_filters = !self.words.is_empty() || !self.statuses.is_empty() || self.driver.is_some();
         let is_limited = self.delivery.is_limited() && (!caller.admin || self.has_party());
         self.sorting.by.key.column == CREATED_AT && is_limited && !has_other_filters
     }
@@ -104,8 +125,8 @@ impl LoadSearch {
     fn has_reusable_plan(&self) -> bool {
         self.organiser_id.is_some()
             && self.carrier_id.is_some()
-            && self.status.is_none()
-            && self.commodity_ids.is_empty()
+            && self.statuses.is_empty()
+            && !self.has_document_filter()
             && self.driver.is_none()
             && self.completed.is_none()
             && self.words.is_empty()

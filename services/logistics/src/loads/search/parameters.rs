@@ -1,10 +1,12 @@
 //! The query parameters of the load search.
 
+use chrono::{NaiveTime, Utc};
+use chrono_tz::Europe::London;
 use common::validation::ValidationErrors;
 use common::wire::{DateOrDateTime, QueryText};
-use common::{Format, PageParams, Sorting, parse_words, text_choice};
+use common::{Format, PageParams, Sorting, parse_words};
+use database::Timestamp;
 use serde::Deserialize;
-use strum::VariantNames;
 use utoipa::IntoParams;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
@@ -12,7 +14,7 @@ use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Object, ObjectBuilder, 
 use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
 use crate::examples;
-use crate::loads::model::Status;
+use crate::loads::life::Status;
 
 /// Query parameters of the search, besides [`PageParams`] (docs/api/loads.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -42,14 +44,26 @@ pub(crate) struct LoadSearchParams {
     #[serde(rename = "f:carrierId")]
     #[param(example = "hereford-haulage")]
     carrier_id: Option<QueryText>,
-    /// By default `upcoming` and `completed`.
+    /// By default all but `cancelled`; repeated or comma-separated.
     #[serde(rename = "f:status")]
-    #[param(schema_with = status)]
-    status: Option<String>,
+    #[param(inline)]
+    statuses: Vec<Status>,
     /// The ids of commodities, any of which the load has.
     #[serde(rename = "f:commodityId")]
     #[param(schema_with = commodity_ids)]
     commodity_ids: Vec<i32>,
+    /// A tag, in the letters in which the load has it.
+    #[serde(rename = "f:tag")]
+    #[param(example = "spring")]
+    tag: Option<QueryText>,
+    /// The id of the organisation that created the load. `own`: the caller's.
+    #[serde(rename = "f:createdBy")]
+    #[param(example = "own")]
+    created_by: Option<QueryText>,
+    /// `true`: upcoming and collected loads with a delivery date before today in Europe/London.
+    overdue: bool,
+    /// `true`: loads that the caller's organisation has not accepted yet.
+    awaits_acceptance: bool,
     /// The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation.
     #[serde(rename = "f:driverId")]
     #[param(example = json!(examples::DRIVER))]
@@ -61,10 +75,6 @@ pub(crate) struct LoadSearchParams {
 
 fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &[])
-}
-
-fn status() -> Object {
-    text_choice(Status::VARIANTS)
 }
 
 /// The most commodities of a search.
@@ -82,6 +92,13 @@ fn commodity_ids() -> RefOr<Schema> {
     ids.description(Some(description)).into()
 }
 
+/// Returns when the day began in Europe/London.
+fn start_of_today() -> Timestamp {
+    let today = Utc::now().with_timezone(&London).date_naive();
+    let start = today.and_time(NaiveTime::MIN).and_local_timezone(London).earliest();
+    start.and_then(|start| Timestamp::from_millis(start.timestamp_millis())).unwrap_or_else(Timestamp::now)
+}
+
 impl LoadSearchParams {
     /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
     /// prefers.
@@ -94,7 +111,11 @@ impl LoadSearchParams {
         LoadSearch {
             organiser_id: text(&self.organiser_id),
             carrier_id: text(&self.carrier_id),
-            status: self.status.clone(),
+            statuses: self.statuses.clone(),
+            tag: text(&self.tag),
+            created_by: text(&self.created_by),
+            overdue_at: self.overdue.then(start_of_today),
+            awaits_acceptance: self.awaits_acceptance,
             commodity_ids: self.commodity_ids.clone(),
             driver: self.driver_id.as_ref().map(|id| match &*id.0 {
                 "me" => DriverFilter::Caller,

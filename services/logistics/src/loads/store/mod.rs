@@ -10,7 +10,7 @@ mod release;
 mod row;
 mod staged;
 
-use common::{Caller, Error, JsonResponse, Precondition, Reason, Revised, system};
+use common::{Caller, Error, JsonResponse, Precondition, Revised, system};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -18,9 +18,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
 use super::history::{self, EventType, NewEvent};
-use super::model::{Load, Status};
+use super::life::Action;
+use super::model::Load;
 use super::party::{CreatedBy, Creator};
-use super::proof::{FilesBefore, OriginalProof, Proof};
+use super::proof::{BeforeProof, OriginalProof, Proof};
 use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
@@ -131,17 +132,12 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
         load,
         revision,
         proof: proof.as_ref().map(Json::parse).transpose()?,
-        files_before_proof: proof
-            .as_ref()
-            .map(Json::parse::<FilesBefore>)
-            .transpose()?
-            .unwrap_or_default()
-            .files,
+        before_proof: proof.as_ref().map(Json::parse).transpose()?.unwrap_or_default(),
         corrected_proof: corrected.as_ref().map(Json::parse).transpose()?,
     })
 }
 
-/// Returns a load whose delivery the caller may prove.
+/// Returns a load whose collection, delivery or rejection the caller may record.
 ///
 /// # Errors
 /// 404 if there is no such load, 403 if the caller is neither of its organiser or carrier nor a driver to whom it was
@@ -151,7 +147,7 @@ pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> R
     if stored.is_of_party(caller) || drivers::is_sent_to(c, id, &caller.user_id)? {
         return Ok(stored);
     }
-    Err(Error::Forbidden("Only the organiser, the carrier and a driver of a load can prove its delivery."))
+    Err(Error::Forbidden("Only the organiser, the carrier and a driver of a load can record this."))
 }
 
 /// Returns a load whose organiser or carrier is the caller's organisation; any load for `admin`.
@@ -242,6 +238,8 @@ pub(crate) enum NewProof<'a> {
     },
     /// The original one stays.
     Corrected(&'a Proof),
+    /// The load has no proof any more.
+    Undone,
 }
 
 /// Stores a change of a load and its event. Returns the load as the response.
@@ -250,20 +248,24 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     let row = LoadRow::new(update.load)?;
     let response = JsonResponse::raw(row.document.0.clone())
         .revision(update.revision)
-        .names_uploaders(update.load.id, &update.load.files);
+        .names_uploaders(update.load.id, update.load.all_files());
     let columns = (row, l::revision.eq(update.revision), l::created_by.eq(creator(update.load)));
     let target = loads::table.find(update.load.id);
     match update.proof {
         None => diesel::update(target).set(columns).execute(c)?,
         Some(NewProof::Original { proof, before }) => {
-            let proof = Json::of(&OriginalProof { proof, files_before: FilesBefore::of(before) })?;
+            let proof = Json::of(&OriginalProof { proof, before: BeforeProof::of(before) })?;
             diesel::update(target).set((columns, l::proof.eq(proof))).execute(c)?
         }
         Some(NewProof::Corrected(proof)) => {
             diesel::update(target).set((columns, l::corrected_proof.eq(Json::of(proof)?))).execute(c)?
         }
+        Some(NewProof::Undone) => {
+            let none = (l::proof.eq(None::<Json>), l::corrected_proof.eq(None::<Json>));
+            diesel::update(target).set((columns, none)).execute(c)?
+        }
     };
-    system::record_uploaders(c, update.load.id, &update.load.files)?;
+    system::record_uploaders(c, update.load.id, update.load.all_files())?;
     history::record(c, &update.event)?;
     report(c, &update.event, update.load)?;
     Ok(response)
@@ -296,7 +298,7 @@ pub(crate) fn revoke_driver(
 /// acceptance.
 ///
 /// # Errors
-/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled, 412 if
+/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled or rejected, 412 if
 /// the condition names another revision.
 pub(crate) fn accept(
     c: &mut AnyConnection,
@@ -318,9 +320,7 @@ pub(crate) fn accept(
     if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
-    if status == Status::Cancelled.as_str() {
-        return Err(Error::conflict(Reason::LoadCancelled, "This load is cancelled."));
-    }
+    Action::Accept.check(status.parse().map_err(|error: strum::ParseError| Error::Internal(error.into()))?)?;
     condition.check(revision)?;
     if awaits_acceptance == Some(true) {
         let accepted = (

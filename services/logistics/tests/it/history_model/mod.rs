@@ -1,5 +1,5 @@
-//! Compares random sequences of edits, cancellations, acceptances, proofs, corrections, sends and revocations with a
-//! plain model: the load, its drivers, its revision and its whole history. The organiser, two carriers, of which one
+//! Compares random sequences of edits, cancellations, acceptances, collections, proofs, corrections, rejections,
+//! reopenings, sends and revocations with a plain model: the load, its drivers, its revision and its whole history. The organiser, two carriers, of which one
 //! may have created the load, a driver, a stranger and an administrator take turns. `HISTORY_SEQUENCES` sets the number
 //! of sequences.
 
@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::Map;
 
 use super::*;
-use model::Model;
+use model::{CAPTURED_AT, Model};
 
 const STEPS: usize = 16;
 const ORGANISER: &str = "grain";
@@ -95,8 +95,21 @@ fn proof(random: &mut StdRng) -> Value {
     let (net, ticket) = (random.random_range(28..=29), *["T-1", "T-2"].choose(random).unwrap());
     json!({
         "weightNet": net, "weightGross": gross, "weightTare": tare, "ticketNumber": ticket,
-        "vehicleRegistration": "V", "files": null,
+        "vehicleRegistration": "V", "files": null, "capturedAtUTC": CAPTURED_AT,
     })
+}
+
+/// Returns a random collection.
+fn collection(random: &mut StdRng) -> Value {
+    let net = [json!(null), json!(28), json!(29)].choose(random).cloned();
+    let quality = [json!(null), json!([{"measure": "moisture", "value": 14.5}])].choose(random).cloned();
+    json!({"weightNet": net, "ticketNumber": "C-1", "quality": quality, "capturedAtUTC": CAPTURED_AT})
+}
+
+/// Returns a random rejection.
+fn rejection(random: &mut StdRng) -> Value {
+    let note = [json!(null), json!("wet")].choose(random).cloned();
+    json!({"reason": "quality", "note": note, "capturedAtUTC": CAPTURED_AT})
 }
 
 /// Takes a random step in the service and in the model, and compares the outcome.
@@ -107,7 +120,7 @@ async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
     let carrier = *["haul", "fast"].choose(random).unwrap();
     let reason = [json!(null), json!("because"), json!("by phone")].choose(random).unwrap().clone();
     let path = format!("/v1/loads/{id}");
-    let (expected, call) = match random.random_range(0..16) {
+    let (expected, call) = match random.random_range(0..22) {
         0..=4 => {
             let (members, known) = (members(random), random.random_bool(0.3));
             let known = known.then(|| model.revision - i64::from(random.random_range(0..2)));
@@ -125,7 +138,7 @@ async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
         5 | 6 => (model.accept(by), app.post(&format!("{path}/accept"))),
         7 | 8 => {
             let form = proof(random);
-            (model.prove(by, &form), app.post(&format!("{path}/proof-of-delivery")).json(&form))
+            (model.prove(by, &without(form.clone(), "capturedAtUTC")), app.post(&format!("{path}/proof-of-delivery")).json(&form))
         }
         9..=11 => {
             let mut form = proof(random);
@@ -134,8 +147,23 @@ async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
                     form[name] = Value::Null;
                 }
             }
+            form = without(form.clone(), "capturedAtUTC");
             form["reason"] = if reason.is_null() { json!("misread") } else { reason };
             (model.correct(by, &form), app.post(&format!("{path}/proof-of-delivery/corrections")).json(&form))
+        }
+        16 | 17 => {
+            let form = collection(random);
+            let status = model.record_document(by, "collection", &form);
+            (status, app.post(&format!("{path}/collection")).json(&form))
+        }
+        18 => {
+            let form = rejection(random);
+            let status = model.record_document(by, "rejection", &form);
+            (status, app.post(&format!("{path}/rejection")).json(&form))
+        }
+        19..=21 => {
+            let form = json!({"reason": "a mistake"});
+            (model.reopen(by, "a mistake"), app.post(&format!("{path}/reopen")).json(&form))
         }
         12 | 13 => {
             let form = json!({"loadId": id, "driverId": driver});
@@ -157,7 +185,7 @@ fn members_of(load: &Value) -> Map<String, Value> {
     for name in ["weight", "weightNet", "weightGross", "weightTare"] {
         found.extend(load.get(name).map(|measure| (name.to_owned(), measure["weight"].clone())));
     }
-    for name in ["reference", "tags", "ticketNumber", "vehicleRegistration", "pickupPostcode"] {
+    for name in ["collection", "rejection", "reference", "tags", "ticketNumber", "vehicleRegistration", "pickupPostcode"] {
         found.extend(load.get(name).map(|value| (name.to_owned(), value.clone())));
     }
     for (name, member) in [("carrierId", "id"), ("carrierName", "name")] {
@@ -227,6 +255,6 @@ testkit::on_both! {
             }
         }
         println!("{sequences} sequences on {backend:?}: {types:?}");
-        assert_eq!(types.len(), 9, "each type of event occurs: {types:?}");
+        assert_eq!(types.len(), 12, "each type of event occurs: {types:?}");
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Model {
     /// The proof as given, and as corrected.
     pub original: Option<Map<String, Value>>,
     pub current: Option<Map<String, Value>>,
+    /// The members before the proof.
+    pub before_proof: Map<String, Value>,
     pub drivers: BTreeSet<String>,
     /// The actors that sent the load to each driver.
     pub senders: BTreeMap<String, BTreeSet<String>>,
@@ -43,6 +45,23 @@ fn agree(proof: &Map<String, Value>) -> bool {
 fn without_nulls(members: &Value) -> Map<String, Value> {
     let members = members.as_object().unwrap().clone();
     members.into_iter().filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// When everything was captured.
+pub(super) const CAPTURED_AT: &str = "2026-03-01T10:00:00.000Z";
+
+/// Returns the collection or rejection that a load shows for a request.
+fn document(form: &Value) -> Value {
+    let mut document = without_nulls(form);
+    let at = document.remove("capturedAtUTC").unwrap();
+    if let Some(net) = document.get_mut("weightNet") {
+        *net = json!({"name": "tonne", "conversion": 1000.0, "weight": net});
+    }
+    for entry in document.get_mut("quality").and_then(Value::as_array_mut).into_iter().flatten() {
+        entry["unit"] = json!("%");
+    }
+    document.extend([("atUTC".to_owned(), at), ("files".to_owned(), json!([]))]);
+    document.into()
 }
 
 impl Model {
@@ -108,7 +127,13 @@ impl Model {
         if !(self.is_manager(by) || self.carrier() == Some(by)) || !members.keys().all(is_allowed) {
             return 403;
         }
-        if self.status != "upcoming" {
+        let may_change = |name: &String| match &*self.status {
+            "upcoming" => true,
+            "collected" if name == "vehicleRegistration" => by == "admin" || self.carrier() == Some(by),
+            "collected" => ["reference", "tags"].contains(&name.as_str()),
+            _ => false,
+        };
+        if !members.keys().all(may_change) {
             return 409;
         }
         if known_revision.is_some_and(|known| known != self.revision) {
@@ -159,7 +184,7 @@ impl Model {
         if !self.is_manager(by) {
             return 403;
         }
-        if self.status == "completed" {
+        if !["upcoming", "cancelled"].contains(&self.status.as_str()) {
             return 409;
         }
         if self.status == "upcoming" {
@@ -173,7 +198,7 @@ impl Model {
         if by != ORGANISER {
             return 403;
         }
-        if self.status == "cancelled" {
+        if ["cancelled", "rejected"].contains(&self.status.as_str()) {
             return 409;
         }
         if std::mem::take(&mut self.awaits_acceptance) {
@@ -189,6 +214,55 @@ impl Model {
         self.current = Some(proof.clone());
     }
 
+    fn is_open(&self) -> bool {
+        ["upcoming", "collected"].contains(&self.status.as_str())
+    }
+
+    /// Records the collection or the rejection of the load.
+    pub(super) fn record_document(&mut self, by: &str, kind: &'static str, form: &Value) -> u16 {
+        if !self.is_party(by) && !self.drivers.contains(by) {
+            return 403;
+        }
+        let status = if kind == "collection" { "collected" } else { "rejected" };
+        let document = document(form);
+        if self.status == status && self.members.get(kind) == Some(&document) {
+            return 200;
+        }
+        if !self.is_open() {
+            return 409;
+        }
+        let before = self.clone();
+        self.status = status.into();
+        self.members.insert(kind.into(), document);
+        let changes = self.changes(&before);
+        self.record(status, by, &Value::Null, changes);
+        200
+    }
+
+    pub(super) fn reopen(&mut self, by: &str, reason: &str) -> u16 {
+        let as_creator = by == self.creator && self.status == "cancelled";
+        if by != "admin" && by != ORGANISER && !as_creator {
+            return 403;
+        }
+        if self.is_open() {
+            return 200;
+        }
+        let before = self.clone();
+        self.members.remove("rejection");
+        let mut completion = Map::new();
+        if self.status == "completed" {
+            self.members = self.before_proof.clone();
+            (self.original, self.current) = (None, None);
+            completion.insert("completedAtUTC".into(), json!({"from": CAPTURED_AT}));
+        }
+        let is_collected = self.members.contains_key("collection");
+        self.status = if is_collected { "collected" } else { "upcoming" }.into();
+        let mut changes = self.changes(&before);
+        changes.extend(completion);
+        self.record("reopened", by, &json!(reason), changes);
+        200
+    }
+
     pub(super) fn prove(&mut self, by: &str, form: &Value) -> u16 {
         let proof = without_nulls(form);
         if !agree(&proof) {
@@ -201,10 +275,11 @@ impl Model {
             let is_repeat = [&self.original, &self.current].contains(&&Some(proof));
             return if is_repeat { 200 } else { 409 };
         }
-        if self.status == "cancelled" {
+        if !self.is_open() {
             return 409;
         }
         let before = self.clone();
+        self.before_proof = self.members.clone();
         self.status = "completed".into();
         self.apply_proof(&proof);
         self.original = Some(proof);
@@ -240,7 +315,7 @@ impl Model {
         if !self.is_party(by) {
             return 403;
         }
-        if self.status != "upcoming" {
+        if !self.is_open() {
             return 409;
         }
         self.drivers.insert(driver.to_owned());
@@ -256,7 +331,8 @@ impl Model {
         if !self.is_party(by) {
             return 403;
         }
-        if self.status != "upcoming" || self.carrier().is_some_and(|present| present != carrier) {
+        let is_present = self.carrier() == Some(carrier);
+        if !self.is_open() || !is_present && (self.status == "collected" || self.carrier().is_some()) {
             return 409;
         }
         let before = self.clone();

@@ -8,6 +8,7 @@ use diesel::dsl::{not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
+use crate::loads::life::Status;
 use crate::loads::search::{DriverFilter, LoadSearch, TimeRange};
 use crate::loads::store::{LoadQuery, Role, sent_before_carrier, sent_to, visible};
 use crate::schema::loads::dsl as l;
@@ -27,6 +28,8 @@ pub(super) struct SearchPlan {
     pub(super) not_cancelled: &'static str,
     /// The ids of the commodities, separated by commas. `None` without a filter by commodity.
     pub(super) commodity_ids: Option<String>,
+    /// The condition that the load has a tag: the SQL after it.
+    pub(super) has_tag: &'static str,
     /// The condition that the commodity is one of `commodity_ids`: the SQL before and after them.
     pub(super) has_commodity: [&'static str; 2],
 }
@@ -46,6 +49,9 @@ const HAS_COMMODITY_POSTGRES: [&str; 2] =
 /// As [`HAS_COMMODITY_POSTGRES`].
 const HAS_COMMODITY_SQLITE: [&str; 2] =
     ["json_extract(loads.document, '$.commodity.id') IN (SELECT value FROM json_each('[' || ", " || ']'))"];
+
+const HAS_TAG_POSTGRES: &str = " IN (SELECT json_array_elements_text(loads.document -> 'tags'))";
+const HAS_TAG_SQLITE: &str = " IN (SELECT value FROM json_each(loads.document, '$.tags'))";
 
 /// With more matches than this in a range of dates, SQLite reads the loads in their order of creation and skips other
 /// dates. With fewer it is cheaper to read all matches and to sort them. SQLite itself has no statistics to decide by.
@@ -70,6 +76,7 @@ impl SearchPlan {
             not_cancelled,
             commodity_ids,
             has_commodity,
+            has_tag: if is_sqlite { HAS_TAG_SQLITE } else { HAS_TAG_POSTGRES },
         };
         if !is_sqlite || !search.is_by_creation_and_date(caller) {
             return Ok(plan);
@@ -144,14 +151,32 @@ pub(super) fn matches<'a>(
             query = query.filter(organised.or(not(sent_before_carrier(id))));
         }
     }
-    if let Some(status) = &search.status {
-        query = query.filter(l::status.eq(status));
+    if let [status] = &search.statuses[..] {
+        query = query.filter(l::status.eq(status.as_str()));
+    } else if !search.statuses.is_empty() {
+        query = query.filter(l::status.eq_any(search.statuses.iter().map(|status| status.as_str())));
     } else if search.completed.is_none() {
         query = query.filter(sql::<Bool>(plan.not_cancelled));
     }
     if let Some(ids) = &plan.commodity_ids {
         let [before, after] = plan.has_commodity;
         query = query.filter(sql::<Bool>(before).bind::<Text, _>(ids).sql(after));
+    }
+    if let Some(tag) = &search.tag {
+        query = query.filter(sql::<Bool>("").bind::<Text, _>(tag).sql(plan.has_tag));
+    }
+    if let Some(creator) = &search.created_by {
+        let creator = if creator == "own" { caller.organisation_id_or_empty() } else { creator };
+        // Loads of an `admin` without an organisation have the empty text.
+        query = query.filter(l::created_by.eq(creator).and(l::created_by.ne("")));
+    }
+    if let Some(today) = search.overdue_at {
+        let has_not_ended = l::status.eq_any([Status::Upcoming.as_str(), Status::Collected.as_str()]);
+        query = query.filter(has_not_ended).filter(l::delivery_at.lt(today));
+    }
+    if search.awaits_acceptance {
+        let own = l::organiser_id.eq(caller.organisation_id_or_empty());
+        query = query.filter(l::awaits_acceptance.eq(true)).filter(own);
     }
     if plan.skips_dates {
         // SQLite uses no index for a condition on `+delivery_at`. Only searches without times of completion skip dates.

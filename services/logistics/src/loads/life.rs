@@ -1,0 +1,163 @@
+//! The life of a load: its statuses, and what each of them allows (docs/api/loads.md, "Status").
+
+use common::{Error, Reason};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::proof::Proof;
+use super::stored_load::StoredLoad;
+
+/// The status of a load.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::EnumIter,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Status {
+    /// The load is not collected yet, or nobody has recorded that it was.
+    Upcoming,
+    /// The vehicle is loaded.
+    Collected,
+    /// The delivery is proven.
+    Completed,
+    /// The recipient has refused the load.
+    Rejected,
+    /// The load will not be delivered.
+    Cancelled,
+}
+
+/// What somebody does with a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumIter)]
+pub(crate) enum Action {
+    /// Editing members.
+    Edit,
+    /// Accepting it for its organiser.
+    Accept,
+    /// Sending it to a driver, or to the carrier that it has.
+    Send,
+    /// Giving it a carrier.
+    AssignCarrier,
+    /// Recording its collection. The load is collected then.
+    Collect,
+    /// Proving its delivery. The load is completed then.
+    Prove,
+    /// Correcting the proof of its delivery.
+    Correct,
+    /// Rejecting it. The load is rejected then.
+    Reject,
+    /// Cancelling it. The load is cancelled then.
+    Cancel,
+}
+
+impl Status {
+    /// Returns the word for the status in documents and columns.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+impl Action {
+    /// Returns the statuses of the loads that the action is for.
+    const fn statuses(self) -> &'static [Status] {
+        use Status::{Cancelled, Collected, Completed, Upcoming};
+        match self {
+            Self::Edit | Self::Send | Self::Collect | Self::Prove | Self::Reject => &[Upcoming, Collected],
+            Self::Accept => &[Upcoming, Collected, Completed],
+            Self::AssignCarrier => &[Upcoming],
+            Self::Cancel => &[Upcoming, Cancelled],
+            Self::Correct => &[Completed],
+        }
+    }
+
+    /// Checks that a load with this status allows the action.
+    ///
+    /// # Errors
+    /// 409 otherwise.
+    pub(crate) fn check(self, status: Status) -> Result<(), Error> {
+        if self.statuses().contains(&status) {
+            return Ok(());
+        }
+        let (reason, message) = match status {
+            Status::Upcoming => (Reason::LoadUpcoming, "This load is not completed yet."),
+            Status::Collected => (Reason::LoadCollected, "This load is collected."),
+            Status::Completed => (Reason::LoadCompleted, "This load is completed."),
+            Status::Rejected => (Reason::LoadRejected, "This load is rejected."),
+            Status::Cancelled => (Reason::LoadCancelled, "This load is cancelled."),
+        };
+        Err(Error::conflict(reason, message))
+    }
+}
+
+impl StoredLoad {
+    /// Undoes what ended the load: its cancellation, its rejection, or its completion. The load is collected then if it
+    /// has a collection, and upcoming otherwise. Returns false for a load that has not ended.
+    pub(crate) fn reopen(&mut self) -> bool {
+        let load = &mut self.load;
+        match load.status {
+            Status::Upcoming | Status::Collected => return false,
+            Status::Cancelled => {}
+            Status::Rejected => load.rejection = None,
+            Status::Completed => {
+                load.completed_at = None;
+                let proofs = [self.proof.take(), self.corrected_proof.take()];
+                let files: Vec<String> = proofs.into_iter().flatten().flat_map(|proof| proof.files).collect();
+                let before = &self.before_proof;
+                load.files.retain(|file| {
+                    let id = file.id.to_ascii_lowercase();
+                    !files.contains(&id) || before.files.contains(&id)
+                });
+                before.values.restore(load);
+            }
+        }
+        load.status = if load.collection.is_some() { Status::Collected } else { Status::Upcoming };
+        true
+    }
+
+    /// Returns the present proof of a completed load.
+    ///
+    /// # Errors
+    /// 409 if the load is not completed, or was completed by an older version without a proof.
+    pub(crate) fn proof_to_correct(&self) -> Result<&Proof, Error> {
+        Action::Correct.check(self.load.status)?;
+        let proof = self.corrected_proof.as_ref().or(self.proof.as_ref());
+        proof.ok_or_else(|| Error::conflict(Reason::LoadUpcoming, "This load has no proof of delivery."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use strum::IntoEnumIterator;
+
+    use super::*;
+
+    /// The same table as in docs/api/loads.md, "Status".
+    #[test]
+    fn each_status_allows_its_actions() {
+        let table = Status::iter().map(|status| {
+            let allowed = Action::iter().filter(|action| action.check(status).is_ok());
+            let actions = allowed.map(|action| format!("{action:?}")).collect::<Vec<_>>().join(" ");
+            format!("{}: {actions}", status.as_str())
+        });
+        assert_eq!(
+            table.collect::<Vec<_>>(),
+            [
+                "upcoming: Edit Accept Send AssignCarrier Collect Prove Reject Cancel",
+                "collected: Edit Accept Send Collect Prove Reject",
+                "completed: Accept Correct",
+                "rejected: ",
+                "cancelled: Cancel",
+            ]
+        );
+    }
+}
