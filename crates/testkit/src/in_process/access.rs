@@ -260,7 +260,7 @@ const VIEWER: [&str; 8] = [
 ];
 
 /// The operations that `weighbridge` may call.
-const WEIGHBRIDGE: [&str; 22] = [
+const WEIGHBRIDGE: [&str; 24] = [
     "list_files",
     "find_file",
     "download_file",
@@ -271,6 +271,8 @@ const WEIGHBRIDGE: [&str; 22] = [
     "upload_file",
     "list_commodities",
     "search_loads",
+    "collect_load",
+    "reject_load",
     "find_load",
     "list_loads_by_ids",
     "export_completed_loads",
