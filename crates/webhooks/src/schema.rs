@@ -31,6 +31,8 @@ diesel::table! {
         /// Grows by one with each change that responses show.
         revision -> BigInt,
         created_at -> database::TimestampSql,
+        /// When the webhook was changed last. NULL: not since it was created, or by an earlier release.
+        updated_at -> Nullable<database::TimestampSql>,
     }
 }
 

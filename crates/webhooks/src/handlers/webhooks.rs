@@ -116,11 +116,11 @@ pub(super) async fn update(
     let (id, caller) = (path.id()?, caller.clone());
     let effect = move |c: &mut _| {
         let change = |webhook: &Webhook| apply(&requested, webhook);
-        let (webhook, revision, is_disabled) = store::update(c, &caller, id, &condition, change)?;
+        let (webhook, is_disabled) = store::update(c, &caller, id, &condition, change)?;
         if is_disabled {
             delivery::store::fail_pending(c, &webhook.id)?;
         }
-        Ok::<_, Error>(JsonResponse::json(&webhook)?.revision(revision))
+        Ok::<_, Error>(JsonResponse::json(&webhook)?.revision(webhook.revision))
     };
     webhooks.db.write(effect).await
 }

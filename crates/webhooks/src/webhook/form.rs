@@ -16,7 +16,7 @@ use crate::sending::{InvalidUrl, check_url};
 const PRIVATE: &str =
     "must not be an address of a private network (operators allow them with service.webhook_allow_private)";
 /// Members of webhooks that no patch can change.
-const READ_ONLY: [&str; 4] = ["id", "secret", "disabledReason", "createdAtUTC"];
+const READ_ONLY: [&str; 6] = ["id", "secret", "disabledReason", "createdAtUTC", "revision", "updatedAtUTC"];
 /// Members that no patch can remove.
 const REQUIRED: [&str; 3] = ["url", "events", "status"];
 

@@ -75,6 +75,12 @@ pub(crate) struct Webhook {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// The number of the revision, as in `ETag`: 1, and one more with each change.
+    pub(crate) revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) updated_at: Timestamp,
     /// The secret that signs deliveries. Shown once: when the webhook is created and when its secret is rotated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -94,6 +100,7 @@ pub(super) struct WebhookRow {
     pub(super) disabled_reason: Option<String>,
     pub(super) revision: i64,
     pub(super) created_at: Timestamp,
+    pub(super) updated_at: Option<Timestamp>,
 }
 
 impl WebhookRow {
@@ -108,6 +115,8 @@ impl WebhookRow {
             status: if is_active { WebhookStatus::Active } else { WebhookStatus::Disabled },
             disabled_reason: self.disabled_reason,
             created_at: self.created_at,
+            revision: self.revision,
+            updated_at: self.updated_at.unwrap_or(self.created_at),
             secret: None,
         })
     }

@@ -2,11 +2,11 @@
 
 use common::wire::Warning;
 use common::{Caller, Error};
-use database::{Id, Json, Timestamp};
+use database::{Id, Json, Timestamp, TimestampSql};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -34,6 +34,12 @@ pub(crate) struct SavedSearch {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// The number of the revision, as in `ETag`: 1, and more with each change, match and reading of the listings.
+    pub(crate) revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) updated_at: Timestamp,
     /// Why `notify` has no effect: `never_matches` if the search finds no active listing, `no_webhook` if no webhook
     /// gets its matches, because the user acted for no organisation. Absent without such a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,12 +82,20 @@ pub(super) struct SavedSearchRow {
     pub(super) matched: i64,
     pub(super) seen: i64,
     pub(super) created_at: Timestamp,
+    pub(super) updated_at: Option<Timestamp>,
+    #[diesel(select_expression = matched_at(), select_expression_type = SqlLiteral<Nullable<TimestampSql>>)]
+    pub(super) matched_at: Option<Timestamp>,
 }
 
 /// Returns the sum of a column and the matches of `saved_search_counts`. Releases before 1.2 count in the columns.
 fn with_count(column: &str) -> SqlLiteral<BigInt> {
     let count = "SELECT matched FROM saved_search_counts WHERE search_id = saved_searches.id";
     sql(&format!("saved_searches.{column} + COALESCE(({count}), 0)"))
+}
+
+/// Returns the time of the last match in `saved_search_counts`.
+fn matched_at() -> SqlLiteral<Nullable<TimestampSql>> {
+    sql("(SELECT updated_at FROM saved_search_counts WHERE search_id = saved_searches.id)")
 }
 
 impl SavedSearchRow {
@@ -94,6 +108,8 @@ impl SavedSearchRow {
             notify: self.notify,
             new_matches: (self.matched - self.seen).max(0),
             created_at: self.created_at,
+            revision: self.revision,
+            updated_at: [self.updated_at, self.matched_at].into_iter().flatten().fold(self.created_at, Timestamp::max),
             warnings: Vec::new(),
         };
         search.set_warnings(&self.organisation_id);

@@ -143,7 +143,8 @@ pub(crate) fn parameters(c: &mut AnyConnection, caller: &Caller, id: Id) -> Resu
 /// Records that the listings of a search were read when this number of listings had matched.
 pub(crate) fn mark_read(c: &mut AnyConnection, id: Id, matched: i64) -> Result<(), Error> {
     let unread = s::saved_searches.find(id).filter(s::seen.lt(matched));
-    diesel::update(unread).set((s::seen.eq(matched), s::revision.eq(s::revision + 1))).execute(c)?;
+    let changes = (s::seen.eq(matched), s::revision.eq(s::revision + 1), s::updated_at.eq(Timestamp::now()));
+    diesel::update(unread).set(changes).execute(c)?;
     Ok(())
 }
 
@@ -184,14 +185,15 @@ pub(crate) fn update(
     change: impl FnOnce(&SavedSearch) -> Result<SavedSearch, Error>,
 ) -> Result<Revised, Error> {
     let row = find_row(c, caller, id)?;
-    let (version, revision, organisation_id) = (row.version, row.revision, row.organisation_id.clone());
+    let (version, organisation_id) = (row.version, row.organisation_id.clone());
     let before = row.saved_search()?;
     let mut after = change(&before)?;
-    condition.check(revision)?;
+    condition.check(before.revision)?;
     after.set_warnings(&organisation_id);
     if after == before {
-        return Ok(Revised { document: Json::of(&after)?.0, revision });
+        return Ok(Revised { document: Json::of(&after)?.0, revision: after.revision });
     }
+    (after.revision, after.updated_at) = (before.revision + 1, Timestamp::now());
     let is_matched_anew = after.parameters != before.parameters || after.notify != before.notify;
     // Listings that were published while `notify` was off are not reported.
     let matches_from =
@@ -202,6 +204,7 @@ pub(crate) fn update(
         s::notify.eq(after.notify),
         s::version.eq(version + i64::from(is_matched_anew)),
         s::revision.eq(s::revision + 1),
+        s::updated_at.eq(after.updated_at),
         matches_from,
     );
     let size = || s::saved_searches.find(id).select(s::index_bytes);
@@ -214,7 +217,7 @@ pub(crate) fn update(
         }
         record_change(c, id)?;
     }
-    Ok(Revised { document: Json::of(&after)?.0, revision: revision + 1 })
+    Ok(Revised { document: Json::of(&after)?.0, revision: after.revision })
 }
 
 /// Deletes a saved search.

@@ -119,9 +119,9 @@ fn complete(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), E
     let (proof, stored) = (form.delivery.proof()?, store::find_stored(c, caller, load.id)?);
     let mut completed = stored.load.clone();
     proof.complete(&mut completed, &[], form.delivery.captured_at().unwrap_or(load.created_at));
+    completed.revise();
     let changes = changes(&stored.load, &completed);
     let event = NewEvent { changes, ..NewEvent::new(load.id, EventType::Completed, caller) };
     let proof = Some(NewProof::Original { proof: &proof, before: &stored.load });
-    let revision = stored.revision + 1;
-    store::update(c, &Update { load: &completed, revision, event, proof }).map(drop)
+    store::update(c, &Update { load: &completed, event, proof }).map(drop)
 }

@@ -61,7 +61,7 @@ pub(crate) fn check_rights(
 /// 409 or 412 otherwise.
 pub(crate) fn check_state(stored: &StoredLoad, condition: &Precondition) -> Result<(), Error> {
     stored.load.check_upcoming()?;
-    condition.check(stored.revision)
+    condition.check(stored.load.revision)
 }
 
 /// Returns the organisation that the patch makes the carrier, unless it is the carrier already.

@@ -10,8 +10,6 @@ use super::proof::Proof;
 #[derive(Clone, Debug)]
 pub(crate) struct StoredLoad {
     pub load: Load,
-    /// The number of the revision, from 1.
-    pub revision: i64,
     /// The proof of delivery as it was given.
     pub proof: Option<Proof>,
     /// The ids of the files that the load had before its proof, in lower case. Empty if an older version stored the

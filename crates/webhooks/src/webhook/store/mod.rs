@@ -142,8 +142,8 @@ pub(crate) fn list(
     ResultPage::newest_first(rows.into_iter().map(entry), page, total)
 }
 
-/// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, its revision,
-/// and true if it was disabled.
+/// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, and true if it was
+/// disabled.
 ///
 /// # Errors
 /// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision.
@@ -153,32 +153,32 @@ pub(crate) fn update(
     id: Id,
     condition: &Precondition,
     change: impl FnOnce(&Webhook) -> Webhook,
-) -> Result<(Webhook, i64, bool), Error> {
-    let row = find_row(c, caller, id)?;
-    condition.check(row.revision)?;
-    let revision = row.revision;
-    let before = row.webhook()?;
+) -> Result<(Webhook, bool), Error> {
+    let before = find_row(c, caller, id)?.webhook()?;
+    condition.check(before.revision)?;
     let mut after = change(&before);
     let status_changed = after.status != before.status;
     if status_changed {
         after.disabled_reason = None;
     }
     if after == before {
-        return Ok((after, revision, false));
+        return Ok((after, false));
     }
     let now = Timestamp::now();
+    (after.revision, after.updated_at) = (before.revision + 1, now);
     let changes = (
         w::url.eq(&after.url),
         w::events.eq(Json::of(&after.events)?.0),
         w::description.eq(&after.description),
         w::status.eq(after.status.into_str()),
         w::disabled_reason.eq(&after.disabled_reason),
-        w::revision.eq(revision + 1),
+        w::revision.eq(after.revision),
+        w::updated_at.eq(now),
         status_changed.then(|| (w::status_since.eq(now), w::failing_since.eq(None::<Timestamp>))),
     );
     diesel::update(w::webhooks.find(id.to_string())).set(changes).execute(c)?;
     let is_disabled = status_changed && after.status == WebhookStatus::Disabled;
-    Ok((after, revision + 1, is_disabled))
+    Ok((after, is_disabled))
 }
 
 /// Marks a webhook as deleted. It is gone for all callers.

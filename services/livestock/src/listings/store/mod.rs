@@ -120,11 +120,9 @@ pub(crate) fn change_status(
     condition: &Precondition,
     to: Status,
 ) -> Result<(Listing, bool), Error> {
-    let Revised { document, revision } = find_revised(c, caller, id)?;
-    let mut listing: Listing = Json(document).parse()?;
-    listing.check_owner(caller)?;
+    let mut listing = find_own(c, caller, id)?;
     let changes = listing.status.check_transition(to)?;
-    condition.check(revision)?;
+    condition.check(listing.revision)?;
     if !changes {
         return Ok((listing, false));
     }
@@ -163,13 +161,14 @@ fn set_status(
         // The previous release published it, and its rows do not say when.
         listing.published_at = events::store::published_at(c, &[listing.id])?.remove(&listing.id);
     }
+    listing.revise();
     let document = Json::of(listing)?;
     let changes = (
         l::status.eq(to.as_str()),
         l::document.eq(&document),
         l::published_at.eq(listing.published_at.unwrap_or(listing.created_at)),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
-        l::revision.eq(l::revision + 1),
+        l::revision.eq(listing.revision),
     );
     diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
     let event = NewEvent { reason, ..NewEvent::new(listing, Some(from), Actor::of(caller)) };
@@ -216,7 +215,8 @@ pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation.
 pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
-    let listing: Listing = find(c, caller, id)?.parse()?;
+    let Revised { document, revision } = find_revised(c, caller, id)?;
+    let listing = Listing::parse(&Json(document), revision)?;
     listing.check_owner(caller)?;
     Ok(listing)
 }

@@ -113,22 +113,22 @@ async fn record(
             // Uses the parties in the transaction, because a carrier may have been assigned meanwhile.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
             if stored.is_proven_by(&proof) {
-                condition.check(stored.revision)?;
+                condition.check(before.revision)?;
                 // A correction may have replaced the weight of this proof.
                 let net = before.weight_net.as_ref().map_or(proof.weight_net, |measure| measure.weight);
-                return Ok((respond(load, stored.revision, tolerance.warning(net, agreed))?, share));
+                return Ok((respond(load, tolerance.warning(net, agreed))?, share));
             }
             proof::check(&proof, captured_at, before, stored.proof.is_some(), tolerance)?;
-            condition.check(stored.revision)?;
+            condition.check(before.revision)?;
             proof.complete(&mut load, &files, completed_at);
+            load.revise();
             let event = NewEvent {
                 changes: changes(before, &load),
                 ..NewEvent::new(id, EventType::Completed, &caller)
             };
-            let (revision, new_proof) =
-                (stored.revision + 1, Some(NewProof::Original { proof: &proof, before }));
-            store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
-            let response = respond(load, revision, tolerance.warning(proof.weight_net, agreed))?;
+            let new_proof = Some(NewProof::Original { proof: &proof, before });
+            store::update(c, &Update { load: &load, event, proof: new_proof })?;
+            let response = respond(load, tolerance.warning(proof.weight_net, agreed))?;
             system::record_share(c, share.as_ref())?;
             Ok((response, share))
         })
@@ -149,11 +149,7 @@ async fn refuse(app: &Logistics, caller: &Caller, delivery: &Delivery, error: Er
 }
 
 /// Returns the load with its warning as the response.
-pub(super) fn respond(
-    mut load: Load,
-    revision: i64,
-    warning: Option<Warning>,
-) -> Result<JsonResponse, Error> {
+pub(super) fn respond(mut load: Load, warning: Option<Warning>) -> Result<JsonResponse, Error> {
     load.warnings.extend(warning);
-    Ok(JsonResponse::json(&load)?.revision(revision).names_uploaders(load.id, &load.files))
+    Ok(JsonResponse::json(&load)?.revision(load.revision).names_uploaders(load.id, &load.files))
 }

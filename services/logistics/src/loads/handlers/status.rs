@@ -76,11 +76,12 @@ pub(super) async fn cancel(
         if load.status == Status::Completed {
             load.check_upcoming()?;
         }
-        condition.check(stored.revision)?;
+        condition.check(load.revision)?;
         if load.status == Status::Cancelled {
-            return respond(load, stored.revision, None);
+            return respond(load, None);
         }
         load.status = Status::Cancelled;
+        load.revise();
         let event =
             NewEvent { reason: reason.as_deref(), ..NewEvent::new(id, EventType::Cancelled, &caller) };
         let drivers = store::driver_ids(c, id)?;
@@ -92,7 +93,7 @@ pub(super) async fn cancel(
             recipients: Recipients::Drivers(&drivers),
         };
         notifications::create(c, &notification)?;
-        store::update(c, &Update { load: &load, revision: stored.revision + 1, event, proof: None })
+        store::update(c, &Update { load: &load, event, proof: None })
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();

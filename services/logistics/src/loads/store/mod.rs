@@ -125,11 +125,10 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
     else {
         return Err(not_visible(c, id));
     };
-    let load = with_creator(document.parse()?, created_by.as_deref());
+    let load = parse(&document, created_by.as_deref(), revision)?;
     Ok(StoredLoad {
         created_by: created_by.or_else(|| load.creator_id().map(str::to_owned)).filter(|id| !id.is_empty()),
         load,
-        revision,
         proof: proof.as_ref().map(Json::parse).transpose()?,
         files_before_proof: proof
             .as_ref()
@@ -159,11 +158,14 @@ pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> R
 /// # Errors
 /// 404 if there is no such load, 403 if the caller has no part in it; also for its driver, who may only read it.
 pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
-    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select((l::document, l::created_by));
-    let Some((document, created_by)) = found.first::<(Json, Option<String>)>(c).optional()? else {
+    let columns = (l::document, l::created_by, l::revision);
+    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(columns);
+    let Some((document, created_by, revision)) =
+        found.first::<(Json, Option<String>, i64)>(c).optional()?
+    else {
         return Err(not_visible(c, id));
     };
-    Ok(with_creator(document.parse()?, created_by.as_deref()))
+    parse(&document, created_by.as_deref(), revision)
 }
 
 /// Returns a load with what its document does not show, as [`find_own`] does.
@@ -190,14 +192,17 @@ pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result
     Ok(load)
 }
 
-/// Adds the creator to a load of an older version whose creator was not filled in yet: the organiser, or else the
-/// carrier, before a change replaces them. `created_by` is the column.
-fn with_creator(mut load: Load, created_by: Option<&str>) -> Load {
+/// Returns a load with what an older version did not store and was not filled in yet: its revision and, before a change
+/// replaces the parties, its creator, which is the organiser, or else the carrier. `created_by` and `revision` are the
+/// columns.
+fn parse(document: &Json, created_by: Option<&str>, revision: i64) -> Result<Load, Error> {
+    let mut load = Load { revision, ..document.parse()? };
+    load.updated_at.get_or_insert(load.created_at);
     if created_by.is_none() && load.created_by.is_none() {
         let party = load.parties().first().map(|id| (*id).to_owned());
         load.created_by = party.map(|organisation_id| CreatedBy { organisation_id });
     }
-    load
+    Ok(load)
 }
 
 /// The creator to store with a change of a load, in case that it was not filled in yet.
@@ -206,9 +211,9 @@ fn creator(load: &Load) -> CreatorOf<'_> {
     known.bind::<Text, _>(load.creator_id().unwrap_or_default()).sql(")")
 }
 
-/// Updates a load that got a carrier.
-pub(crate) fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
-    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)), l::revision.eq(l::revision + 1));
+/// Stores the next revision of a load.
+pub(crate) fn save(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
+    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)), l::revision.eq(load.revision));
     diesel::update(loads::table.find(load.id)).set(columns).execute(c)?;
     Ok(())
 }
@@ -224,10 +229,8 @@ pub(crate) fn list_by_ids(
 
 /// A change of a load.
 pub(crate) struct Update<'a> {
-    /// The load after the change.
+    /// The next revision of the load.
     pub load: &'a Load,
-    /// The next revision.
-    pub revision: i64,
     pub event: NewEvent<'a>,
     /// A new proof of delivery: the original one, or a corrected one.
     pub proof: Option<NewProof<'a>>,
@@ -249,9 +252,9 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     announce_one(c, update.load.id)?;
     let row = LoadRow::new(update.load)?;
     let response = JsonResponse::raw(row.document.0.clone())
-        .revision(update.revision)
+        .revision(update.load.revision)
         .names_uploaders(update.load.id, &update.load.files);
-    let columns = (row, l::revision.eq(update.revision), l::created_by.eq(creator(update.load)));
+    let columns = (row, l::revision.eq(update.load.revision), l::created_by.eq(creator(update.load)));
     let target = loads::table.find(update.load.id);
     match update.proof {
         None => diesel::update(target).set(columns).execute(c)?,
@@ -282,11 +285,12 @@ pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) 
 /// Revokes a driver: removes what is pending for the driver, and records and reports the event.
 pub(crate) fn revoke_driver(
     c: &mut AnyConnection,
-    load: &Load,
+    load: &mut Load,
     driver: &str,
     caller: &Caller,
 ) -> Result<(), Error> {
-    diesel::update(loads::table.find(load.id)).set(l::revision.eq(l::revision + 1)).execute(c)?;
+    load.revise();
+    save(c, load)?;
     let revocation = Revocation { load, driver, caller };
     revocation.record(c, None)?;
     revocation.report(c, &load.parties(), &Json::of(load)?)
@@ -304,33 +308,27 @@ pub(crate) fn accept(
     id: Id,
     condition: &Precondition,
 ) -> Result<(), Error> {
-    type Columns = (Option<String>, Option<bool>, String, i64);
-    let found = readable(caller).filter(l::id.eq(id)).select((
-        l::organiser_id,
-        l::awaits_acceptance,
-        l::status,
-        l::revision,
-    ));
-    let found = found.first::<Columns>(c).optional()?;
-    let Some((organiser, awaits_acceptance, status, revision)) = found else {
-        return Err(not_visible(c, id));
-    };
-    if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
+    let mut load = find_stored(c, caller, id)?.load;
+    let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
+    if !organiser.is_some_and(|organiser| caller.acts_for(organiser)) {
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
-    if status == Status::Cancelled.as_str() {
+    if load.status == Status::Cancelled {
         return Err(Error::conflict(Reason::LoadCancelled, "This load is cancelled."));
     }
-    condition.check(revision)?;
-    if awaits_acceptance == Some(true) {
+    condition.check(load.revision)?;
+    let stored = loads::table.find(id);
+    if stored.select(l::awaits_acceptance).first::<Option<bool>>(c)? == Some(true) {
+        load.revise();
         let accepted = (
             l::awaits_acceptance.eq(None::<bool>),
             l::accepted_at.eq(Timestamp::now()),
             l::accepted_by.eq(&caller.user_id),
-            l::revision.eq(l::revision + 1),
+            l::revision.eq(load.revision),
         );
-        diesel::update(loads::table.find(id)).set(accepted).execute(c)?;
-        history::record(c, &NewEvent::new(id, EventType::Accepted, caller))?;
+        diesel::update(stored).set(accepted).execute(c)?;
+        let event = NewEvent::new(id, EventType::Accepted, caller);
+        update(c, &Update { load: &load, event, proof: None })?;
     }
     Ok(())
 }

@@ -28,17 +28,17 @@ const DRIVER_REVOKED: &str = "load.driver_revoked";
 
 /// Ends the rights of the carrier that a change replaces, if its organisation has no other part in the load: revokes
 /// the drivers that it sent, reports to its webhooks that it lost the load, and removes the names of its users from the
-/// files that the load keeps. `revision` is the next one. Returns the end of the sharing of files.
+/// files that the load keeps. Returns the end of the sharing of files.
 pub(crate) fn release_carrier(
     c: &mut AnyConnection,
     before: &Load,
-    (load, revision): (&mut Load, i64),
+    load: &mut Load,
     caller: &Caller,
 ) -> Result<Option<DueShare>, Error> {
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     let (document, released) = (Json::of(before)?, released(before));
-    let audience = Audience { revision, reference: &before.reference, organiser: None, carrier: old };
+    let audience = Audience { revision: load.revision, reference: &before.reference, organiser: None, carrier: old };
     for driver in drivers_of_carrier(c, before.id, old)? {
         drivers::remove_driver(c, load.id, &driver, None)?;
         let revocation = Revocation { load, driver: &driver, caller };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use common::Error;
-use database::{AnyConnection, Id, IdSql, Json, Timestamp, shared_now};
+use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql, shared_now};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Text};
@@ -170,21 +170,25 @@ fn count(c: &mut AnyConnection, counts: &BTreeMap<Id, i64>) -> Result<(), Error>
     if counts.is_empty() {
         return Ok(());
     }
+    let now = Timestamp::now();
     let upsert = |rows: &str| {
         diesel::sql_query(format!(
-            "INSERT INTO saved_search_counts (search_id, matched) SELECT {rows} WHERE true ON CONFLICT (search_id) \
-             DO UPDATE SET matched = saved_search_counts.matched + excluded.matched"
+            "INSERT INTO saved_search_counts (search_id, matched, updated_at) SELECT {rows} WHERE true \
+             ON CONFLICT (search_id) DO UPDATE SET matched = saved_search_counts.matched + excluded.matched, \
+             updated_at = excluded.updated_at"
         ))
     };
     match c {
         AnyConnection::Postgres(c) => {
             let (ids, counts): (Vec<Id>, Vec<i64>) = counts.iter().unzip();
-            let upsert = upsert("* FROM unnest($1, $2)");
-            upsert.bind::<Array<IdSql>, _>(ids).bind::<Array<BigInt>, _>(counts).execute(c)?;
+            let upsert = upsert("*, $3 FROM unnest($1, $2)");
+            let upsert = upsert.bind::<Array<IdSql>, _>(ids).bind::<Array<BigInt>, _>(counts);
+            upsert.bind::<TimestampSql, _>(now).execute(c)?;
         }
         AnyConnection::Sqlite(c) => {
             let counts: BTreeMap<_, _> = counts.iter().map(|(id, count)| (id.0.simple(), count)).collect();
-            upsert("unhex(key), value FROM json_each($1)")
+            upsert("unhex(key), value, $1 FROM json_each($2)")
+                .bind::<TimestampSql, _>(now)
                 .bind::<Text, _>(Json::of(&counts)?.0)
                 .execute(c)?;
         }
