@@ -5,6 +5,20 @@ use webhooks::{DataSchema, EventDescription};
 
 use crate::notifications;
 
+/// What the history has of the changes of loads.
+const DETAILS: &[(&str, DataSchema)] = &[
+    ("userId", DataSchema::Text),
+    ("organisationId", DataSchema::Text),
+    ("changes", DataSchema::Changes),
+];
+/// As [`DETAILS`], with the driver or the carrier to whom a load was sent.
+const DETAILS_OF_SENDING: &[(&str, DataSchema)] = &[
+    ("userId", DataSchema::Text),
+    ("organisationId", DataSchema::Text),
+    ("changes", DataSchema::Changes),
+    ("driverId", DataSchema::Text),
+    ("carrierId", DataSchema::Text),
+];
 /// `data` of the events of loads.
 const LOAD: &[(&str, DataSchema)] = &[("load", DataSchema::Named("Load"))];
 /// `data` of the revocation of a driver. To a carrier that lost the load, `load` has `id` and `reference` only.
@@ -30,7 +44,14 @@ const CANCELLATION: &[(&str, DataSchema)] = &[
 ];
 
 const fn of_load(name: &'static str, summary: &'static str) -> EventDescription {
-    EventDescription { name, summary, schema: "LoadEventMessage", data: LOAD, is_subscribable: true }
+    EventDescription {
+        name,
+        summary,
+        schema: "LoadEventMessage",
+        data: LOAD,
+        optional: DETAILS_OF_SENDING,
+        is_subscribable: true,
+    }
 }
 
 const fn notification(event: notifications::Event, summary: &'static str) -> EventDescription {
@@ -39,16 +60,18 @@ const fn notification(event: notifications::Event, summary: &'static str) -> Eve
         summary,
         schema: "NotificationMessage",
         data: NOTIFICATION,
+        optional: &[],
         is_subscribable: false,
     }
 }
 
-const EVENTS: [EventDescription; 12] = [
+const EVENTS: [EventDescription; 13] = [
     of_load("load.created", "A load was created."),
     of_load("load.updated", "A load was edited."),
     of_load("load.cancelled", "A load was cancelled."),
     of_load("load.completed", "The delivery of a load was proven."),
     of_load("load.corrected", "The proof of delivery of a load was corrected."),
+    of_load("load.accepted", "The organiser accepted a load that its carrier created."),
     of_load("load.sent_to_driver", "A load was sent to a driver."),
     of_load("load.sent_to_carrier", "A load was sent to its carrier."),
     EventDescription {
@@ -56,6 +79,7 @@ const EVENTS: [EventDescription; 12] = [
         summary: "A driver of a load was revoked.",
         schema: "DriverRevokedMessage",
         data: REVOKED_DRIVER,
+        optional: DETAILS,
         is_subscribable: true,
     },
     EventDescription {
@@ -63,6 +87,7 @@ const EVENTS: [EventDescription; 12] = [
         summary: "The organisation is no longer the carrier of a load.",
         schema: "LoadReleasedMessage",
         data: RELEASED,
+        optional: &[],
         is_subscribable: true,
     },
     notification(
@@ -78,6 +103,7 @@ const EVENTS: [EventDescription; 12] = [
         summary: "A load was cancelled: to the webhook of the deployment (`service.webhook_url`).",
         schema: "CancellationMessage",
         data: CANCELLATION,
+        optional: &[],
         is_subscribable: false,
     },
 ];

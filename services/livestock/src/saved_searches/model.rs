@@ -41,22 +41,22 @@ pub(crate) struct SavedSearch {
     #[schema(value_type = String, format = DateTime)]
     pub(crate) updated_at: Timestamp,
     /// Why `notify` has no effect: `never_matches` if the search finds no active listing, `no_webhook` if no webhook
-    /// gets its matches, because the user acted for no organisation. Absent without such a reason.
+    /// gets its matches, because the user acted for no organisation. Absent without a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl SavedSearch {
-    /// Sets the warnings of the search of a user who acts for an organisation, or for none if its id is empty.
-    pub(super) fn set_warnings(&mut self, organisation_id: &str) {
+    /// Sets the warnings of the search. `has_receivers` is true if webhooks can get its matches.
+    pub(super) fn set_warnings(&mut self, has_receivers: bool) {
         let status = self.parameters.get("f:status").into_iter().flat_map(texts).next_back();
         let finds_active = status.is_none_or(|status| status.starts_with(Status::Active.as_str()));
         let never_matches = (!finds_active).then(|| {
             let message = "matches no listing: only active ones are matched";
             Warning::new("parameters.f:status", "never_matches", message)
         });
-        let no_webhook = organisation_id.is_empty().then(|| {
+        let no_webhook = (!has_receivers).then(|| {
             let message = "reports to no webhook: the user who saved the search acted for no organisation";
             Warning::new("notify", "no_webhook", message)
         });
@@ -99,8 +99,9 @@ fn matched_at() -> SqlLiteral<Nullable<TimestampSql>> {
 }
 
 impl SavedSearchRow {
-    /// Returns the saved search.
-    pub(super) fn saved_search(self) -> Result<SavedSearch, Error> {
+    /// Returns the saved search. `is_reported_to_all` is true if a webhook gets the matches of all users.
+    pub(super) fn saved_search(self, is_reported_to_all: bool) -> Result<SavedSearch, Error> {
+        let has_receivers = self.has_receivers(is_reported_to_all);
         let mut search = SavedSearch {
             id: self.id,
             name: self.name,
@@ -112,8 +113,13 @@ impl SavedSearchRow {
             updated_at: [self.updated_at, self.matched_at].into_iter().flatten().fold(self.created_at, Timestamp::max),
             warnings: Vec::new(),
         };
-        search.set_warnings(&self.organisation_id);
+        search.set_warnings(has_receivers);
         Ok(search)
+    }
+
+    /// Returns true if webhooks can get the matches: those of the organisation that the user acted for.
+    pub(super) fn has_receivers(&self, is_reported_to_all: bool) -> bool {
+        !self.organisation_id.is_empty() || is_reported_to_all
     }
 
     /// Returns true if the caller saved the search. `admin` has no further rights.

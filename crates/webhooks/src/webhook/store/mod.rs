@@ -5,13 +5,14 @@ mod delivering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use common::validation::{Code, ValidationErrors};
 use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::model::{NewWebhook, Webhook, WebhookRow, WebhookStatus};
+use super::model::{NewWebhook, Scope, Webhook, WebhookRow, WebhookStatus};
 use crate::schema::webhooks::{self, dsl as w};
 pub(crate) use delivering::{
     count_disabled, disable, list_unfinished, note_failure, note_success, receiver, remove_deleted,
@@ -44,6 +45,7 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewWebhook) -> Result<Webhook,
         w::slot.eq(slot),
         w::url.eq(&new.url),
         w::events.eq(Json::of(&new.events)?.0),
+        w::scope.eq(new.scope.into_str()),
         w::description.eq(&new.description),
         w::status.eq(WebhookStatus::Active.into_str()),
         w::status_since.eq(now),
@@ -126,7 +128,10 @@ pub(crate) fn list(
 ) -> Result<ResultPage, Error> {
     let visible = || {
         let own = caller.organisation_id_or_empty();
-        if caller.admin { existing() } else { existing().filter(w::organisation_id.eq(own)) }
+        if caller.admin {
+            return existing();
+        }
+        existing().filter(w::organisation_id.eq(own)).filter(w::scope.eq(Scope::Own.into_str()))
     };
     let mut query = visible();
     if let Some((_, last)) = page.position() {
@@ -146,7 +151,8 @@ pub(crate) fn list(
 /// disabled.
 ///
 /// # Errors
-/// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision.
+/// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision,
+/// 400 if the webhook belongs to no organisation and would get its events.
 pub(crate) fn update(
     c: &mut AnyConnection,
     caller: &Caller,
@@ -154,12 +160,18 @@ pub(crate) fn update(
     condition: &Precondition,
     change: impl FnOnce(&Webhook) -> Webhook,
 ) -> Result<(Webhook, bool), Error> {
-    let before = find_row(c, caller, id)?.webhook()?;
+    let row = find_row(c, caller, id)?;
+    let has_organisation = !row.organisation_id.is_empty();
+    let before = row.webhook()?;
     condition.check(before.revision)?;
     let mut after = change(&before);
     let status_changed = after.status != before.status;
     if status_changed {
         after.disabled_reason = None;
+    }
+    if after.scope == Scope::Own && !has_organisation {
+        let message = "must be all: the webhook belongs to no organisation";
+        return Err(ValidationErrors::one("scope", Code::Inconsistent, message).into());
     }
     if after == before {
         return Ok((after, false));
@@ -169,6 +181,7 @@ pub(crate) fn update(
     let changes = (
         w::url.eq(&after.url),
         w::events.eq(Json::of(&after.events)?.0),
+        w::scope.eq(after.scope.into_str()),
         w::description.eq(&after.description),
         w::status.eq(after.status.into_str()),
         w::disabled_reason.eq(&after.disabled_reason),

@@ -35,7 +35,7 @@ pub(crate) fn update(
     diesel::update(listings::table.find(listing.id)).set((row, l::revision.eq(revision))).execute(c)?;
     system::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, event)?;
-    report(c, updated_event(listing), listing, event.actor, &document)?;
+    report(c, updated_event(listing), event, &document)?;
     record_spellings(c, listing)?;
     Ok(Revised { document: document.0, revision })
 }

@@ -40,7 +40,9 @@ pub(super) async fn accept(
         store::accept(c, &caller, id, &condition)?;
         JsonResponse::json(&ActionResult::new("The load is accepted."))
     };
-    idempotency.run(&app.db, fingerprint, async || Ok(effect)).await
+    let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
+    app.webhooks.wake();
+    Ok(response)
 }
 
 /// Cancel a load

@@ -31,13 +31,13 @@ pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_sim
 pub(crate) use fulltext::run_fulltext_indexer;
 use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
-use row::InsertLoad;
+use row::{Creation, InsertLoad};
 pub(super) use row::LoadRow;
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
 use staged::{announce_later, announce_one};
-use webhooks::{Event, WithDeliveries};
+use webhooks::{Event, EventDetails, Subject, WithDeliveries};
 
 /// The id of a creator.
 type CreatorOf<'a> =
@@ -54,7 +54,8 @@ pub(crate) fn create(
     creator: &Creator,
 ) -> Result<(JsonResponse, bool), Error> {
     let row = LoadRow::new(load)?.created_by(creator);
-    let event = Event { name: CREATED, member: "load", subject: row.subject(&row.created_by) };
+    let creation = row.creation()?;
+    let event = Event { name: CREATED, member: "load", subject: creation.subject() };
     let may_have_deliveries = !c.is_distributed() || webhooks::has_webhook(c, &event.subject)?;
     let deliveries = match c {
         AnyConnection::Sqlite(sqlite) => {
@@ -80,7 +81,8 @@ pub(crate) fn create(
 /// Inserts loads, and the deliveries of their events. On SQLite, whose other writes wait meanwhile, only some of them:
 /// [`announce`] stores the rest.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
-    let subjects: Vec<_> = rows.iter().map(|row| row.subject(&row.created_by)).collect();
+    let creations = rows.iter().map(LoadRow::creation).collect::<Result<Vec<_>, Error>>()?;
+    let subjects: Vec<_> = creations.iter().map(Creation::subject).collect();
     let mut announced = webhooks::emit_many(c, CREATED, "load", &subjects)?.subjects;
     while announced < rows.len() && matches!(c, AnyConnection::Postgres(_)) {
         announced += webhooks::emit_many(c, CREATED, "load", &subjects[announced..])?.subjects;
@@ -272,14 +274,45 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     Ok(response)
 }
 
-/// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier.
+/// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier. A new
+/// carrier does not learn its predecessor, and so gets an event of its own.
 pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) -> Result<(), Error> {
-    if let Some(name) = change.event_type.webhook_event() {
-        let row = LoadRow::new(load)?;
-        let cause = change.caller.organisation_id_or_empty();
-        webhooks::emit(c, Event { name, member: "load", subject: row.subject(cause) })?;
+    let Some(name) = change.event_type.webhook_event() else { return Ok(()) };
+    let (row, caller) = (LoadRow::new(load)?, change.caller);
+    let (changes, is_sent) = (&change.changes, change.event_type == EventType::SentToCarrier);
+    let driver = changes.get("driverId").and_then(|change| change.to.as_ref()?.as_str());
+    let all = EventDetails {
+        user_id: Some(&caller.user_id),
+        organisation_id: caller.organisation.as_ref().map(|own| own.id.as_str()),
+        changes: (!changes.is_empty()).then(|| serde_json::to_value(changes)).transpose()?,
+        driver_id: driver,
+        carrier_id: load.carrier_id().filter(|_| is_sent),
+    };
+    let mut emit = |details: &EventDetails<'_>, organisations, reaches_all| {
+        let users: Vec<&str> = details.user_id.into_iter().collect();
+        let subject = Subject {
+            organisations,
+            reaches_all,
+            cause: caller.organisation_id_or_empty(),
+            id: load.id,
+            document: &row.document,
+            details: &details.members()?,
+            users: &users,
+        };
+        webhooks::emit(c, Event { name, member: "load", subject }).map(drop)
+    };
+    let [organiser, carrier] = row.organisations();
+    if !changes.contains_key("carrierId") || carrier.is_empty() || carrier == organiser {
+        return emit(&all, [organiser, carrier], true);
     }
-    Ok(())
+    emit(&all, [organiser, ""], true)?;
+    let mut details = all.clone();
+    if let Some(changes) = &mut details.changes
+        && history::hide_predecessor(changes, details.organisation_id)
+    {
+        (details.user_id, details.organisation_id) = (None, None);
+    }
+    emit(&details, [carrier, ""], false)
 }
 
 /// Revokes a driver: removes what is pending for the driver, and records and reports the event.
@@ -293,7 +326,7 @@ pub(crate) fn revoke_driver(
     save(c, load)?;
     let revocation = Revocation { load, driver, caller };
     revocation.record(c, None)?;
-    revocation.report(c, &load.parties(), &Json::of(load)?)
+    revocation.report(c, &load.parties(), (&Json::of(load)?, true))
 }
 
 /// Accepts a load for its organiser, whose completed export contains it from then on. Does nothing if the load needs no

@@ -196,28 +196,40 @@ fn count(c: &mut AnyConnection, counts: &BTreeMap<Id, i64>) -> Result<(), Error>
     Ok(())
 }
 
-/// Stores one event for each of the first organisations, with all matches of its users.
+/// Stores one event for each of the first organisations, with all matches of its users, and one with the matches of all
+/// these for the webhooks of scope `all`.
 fn report(
     c: &mut AnyConnection,
     listing: &ListingMatches,
     searches: &BTreeMap<&str, Vec<&MatchingSearch>>,
 ) -> Result<Emitted, Error> {
-    let events = searches.iter().map(|(organisation, searches)| {
-        let users: BTreeSet<&str> = searches.iter().map(|search| search.user_id.as_str()).collect();
-        let users: Vec<&str> = users.into_iter().collect();
-        Ok((*organisation, details(searches)?, users))
-    });
+    let events = searches.iter().map(|(organisation, searches)| Ok((*organisation, of_users(searches)?)));
     let events = events.collect::<Result<Vec<_>, Error>>()?;
-    let subjects = events.iter().map(|(organisation, details, users)| Subject {
+    let subject = |organisation, (details, users): &'_ (String, Vec<&'_ str>), reaches_all| Subject {
         organisations: [organisation, ""],
+        reaches_all,
         cause: &listing.organisation_id,
         id: listing.listing_id,
         document: &listing.document,
         details,
         users,
-    });
-    let subjects: Vec<_> = subjects.collect();
-    webhooks::emit_many(c, MATCHED, "listing", &subjects)
+    };
+    let subjects: Vec<_> = events.iter().map(|(organisation, event)| subject(organisation, event, false)).collect();
+    let mut emitted = webhooks::emit_many(c, MATCHED, "listing", &subjects)?;
+    let reported: Vec<&MatchingSearch> =
+        searches.values().take(emitted.subjects).flatten().copied().collect();
+    if !reported.is_empty() {
+        let of_all = of_users(&reported)?;
+        emitted.deliveries +=
+            webhooks::emit_many(c, MATCHED, "listing", &[subject("", &of_all, true)])?.deliveries;
+    }
+    Ok(emitted)
+}
+
+/// Returns the members of `data` before the listing, and the users of the searches.
+fn of_users<'a>(searches: &[&'a MatchingSearch]) -> Result<(String, Vec<&'a str>), Error> {
+    let users: BTreeSet<&str> = searches.iter().map(|search| search.user_id.as_str()).collect();
+    Ok((details(searches)?, users.into_iter().collect()))
 }
 
 /// Returns the members of `data` before the listing: those of the first match, and all matches.
