@@ -44,7 +44,7 @@ pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::error::{Error, ErrorBody, ErrorResponses, Reason, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::{Format, accepts};
-pub use response::revision::{Precondition, Revised};
+pub use response::revision::{Precondition, Revised, first_revision};
 pub use response::stream::{StreamingResponse, TableLayout, Workbook};
 pub use response::validation;
 pub use search::{

@@ -6,7 +6,7 @@ use database::{Database, Id};
 use crate::delivery;
 use crate::examples::{DELIVERY, WEBHOOK, WEBHOOK_TO_DELETE};
 use crate::sending::generate_secret;
-use crate::webhook::{self, NewWebhook};
+use crate::webhook::{self, NewWebhook, Scope};
 
 /// Creates the webhooks that do not exist yet, with a failed delivery. They subscribe to this event.
 pub(crate) async fn create_demo_data(db: &Database, event: &'static str) -> Result<(), Error> {
@@ -14,6 +14,7 @@ pub(crate) async fn create_demo_data(db: &Database, event: &'static str) -> Resu
         Ok::<_, Error>(NewWebhook {
             id: parse(id)?,
             organisation_id: "penybont-farm".into(),
+            scope: Scope::Own,
             url: "https://hooks.example/drover".into(),
             events: vec![event.into()],
             description: Some(description.into()),

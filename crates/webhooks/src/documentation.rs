@@ -16,8 +16,17 @@ pub struct EventDescription {
     pub schema: &'static str,
     /// The members of `data` with their schemas.
     pub data: &'static [(&'static str, DataSchema)],
+    /// The members of `data` that some events have.
+    pub optional: &'static [(&'static str, DataSchema)],
     /// True if organisations can subscribe to it.
     pub is_subscribable: bool,
+}
+
+impl EventDescription {
+    /// Returns true for the events of the webhooks of organisations, false for those of the webhook of the deployment.
+    fn is_of_organisations(&self) -> bool {
+        self.is_subscribable || self.name == TEST_EVENT
+    }
 }
 
 /// The schema of a member of `data`.
@@ -31,6 +40,8 @@ pub enum DataSchema {
     Texts,
     /// The saved searches that found a listing.
     Matches,
+    /// The changed members by their names in requests.
+    Changes,
     /// The schema of the document with this name.
     Named(&'static str),
     /// An object with these members.
@@ -50,6 +61,8 @@ impl DataSchema {
                     "name": { "type": "string" },
                     "userId": { "type": "string" }
                 } } }),
+            Self::Changes => json!({ "type": "object",
+                "additionalProperties": { "$ref": "#/components/schemas/Change" } }),
             Self::Named(name) => json!({ "$ref": format!("#/components/schemas/{name}") }),
             Self::Object(members) => {
                 let names: Vec<_> = members.iter().map(|(name, _)| name).collect();
@@ -67,6 +80,7 @@ const TEST: EventDescription = EventDescription {
     summary: "The organisation tested the webhook.",
     schema: "WebhookTestMessage",
     data: &[("webhookId", DataSchema::Id)],
+    optional: &[],
     is_subscribable: false,
 };
 
@@ -91,7 +105,7 @@ pub fn describe(document: &mut Value, events: &[EventDescription]) {
     }
     for event in events.iter().chain([&TEST]) {
         // The webhook of the deployment gets some events of the same names with further members.
-        let key = if event.is_subscribable || event.name == TEST_EVENT {
+        let key = if event.is_of_organisations() {
             event.name.to_owned()
         } else {
             format!("deployment.{}", event.name)
@@ -101,8 +115,9 @@ pub fn describe(document: &mut Value, events: &[EventDescription]) {
 }
 
 fn message_schema(event: &EventDescription, names: &[&str]) -> Value {
+    let members = event.data.iter().chain(event.optional);
     let data: serde_json::Map<_, _> =
-        event.data.iter().map(|(name, schema)| ((*name).to_owned(), schema.schema())).collect();
+        members.map(|(name, schema)| ((*name).to_owned(), schema.schema())).collect();
     let required: Vec<_> = event.data.iter().map(|(name, _)| *name).collect();
     json!({
         "type": "object",
@@ -123,6 +138,14 @@ fn operation(event: &EventDescription, key: &str) -> Value {
         json!({ "name": name, "in": "header", "required": true, "description": description,
                 "schema": { "type": "string" } })
     };
+    let mut parameters = vec![
+        header("webhook-id", "The id of the event, the same in every attempt"),
+        header("webhook-timestamp", "When the attempt began, in seconds since 1970"),
+        header("webhook-signature", "Signatures of the Standard Webhooks scheme, separated by spaces"),
+    ];
+    if event.is_of_organisations() {
+        parameters.push(header("Drover-Webhook-Id", "The id of the webhook"));
+    }
     json!({
         "post": {
             "operationId": id,
@@ -130,11 +153,7 @@ fn operation(event: &EventDescription, key: &str) -> Value {
             "summary": event.summary,
             // openapi-generator would make calls of its clients from it, and Python code that does not parse.
             "x-internal": true,
-            "parameters": [
-                header("webhook-id", "The id of the event, the same in every attempt"),
-                header("webhook-timestamp", "When the attempt began, in seconds since 1970"),
-                header("webhook-signature", "Signatures of the Standard Webhooks scheme, separated by spaces"),
-            ],
+            "parameters": parameters,
             "requestBody": {
                 "required": true,
                 "content": { "application/json": { "schema": {

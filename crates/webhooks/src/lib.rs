@@ -19,7 +19,10 @@ mod webhook;
 
 pub use delivery::{DELIVERY_COPIES, DELIVERY_RECORDS, Held, queue_erasure};
 pub use documentation::{DataSchema, EventDescription, describe};
-pub use event::{Emitted, Event, MAX_DELIVERIES, Subject, WithDeliveries, emit, emit_many, has_webhook};
+pub use event::{
+    Emitted, Event, EventDetails, MAX_DELIVERIES, Subject, WithDeliveries, emit, emit_many, has_webhook,
+    has_webhook_of_all,
+};
 pub use handlers::routes;
 pub use schema::migrations;
 pub use state::{WebhookOptions, Webhooks, register_metrics};

@@ -10,6 +10,7 @@ diesel::table! {
     webhooks (id) {
         /// UUIDv7 as text, because it is the group of deliveries, which is a text in every outbox.
         id -> Text,
+        /// Empty if an `admin` without an organisation created it, for the events of all.
         organisation_id -> Text,
         /// 1 to 20, different for each webhook of an organisation. NULL once it is deleted.
         slot -> Nullable<Integer>,
@@ -31,6 +32,10 @@ diesel::table! {
         /// Grows by one with each change that responses show.
         revision -> BigInt,
         created_at -> database::TimestampSql,
+        /// When the webhook was changed last. NULL: not since it was created, or by an earlier release.
+        updated_at -> Nullable<database::TimestampSql>,
+        /// `own` or `all`.
+        scope -> Text,
     }
 }
 
@@ -72,7 +77,7 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// The users whose saved searches a message is about.
+    /// The users whom a message names: those who caused its event, or whose saved searches it is about.
     webhook_message_users (message_id, user_id) {
         message_id -> database::IdSql,
         user_id -> Text,

@@ -166,6 +166,8 @@ diesel::table! {
         created_at -> database::TimestampSql,
         // The bytes that the search takes in memory with `notify`. The database computes them from `parameters`.
         index_bytes -> BigInt,
+        // When it was edited or its listings were read last. NULL: not since it was saved, or by an earlier release.
+        updated_at -> Nullable<database::TimestampSql>,
     }
 }
 
@@ -186,6 +188,8 @@ diesel::table! {
     saved_search_counts (search_id) {
         search_id -> database::IdSql,
         matched -> BigInt,
+        // When a listing matched last. NULL: an earlier release counted.
+        updated_at -> Nullable<database::TimestampSql>,
     }
 }
 

@@ -13,8 +13,18 @@ pub(crate) const MATCHED: &str = "listing.matched";
 pub(crate) const CLOSED: &str = "listing.closed";
 
 const fn of_listing(name: &'static str, summary: &'static str) -> EventDescription {
-    let data = &[("listing", DataSchema::Named("Listing"))];
-    EventDescription { name, summary, schema: "ListingEventMessage", data, is_subscribable: true }
+    EventDescription {
+        name,
+        summary,
+        schema: "ListingEventMessage",
+        data: &[("listing", DataSchema::Named("Listing"))],
+        optional: &[
+            ("userId", DataSchema::Text),
+            ("organisationId", DataSchema::Text),
+            ("changes", DataSchema::Changes),
+        ],
+        is_subscribable: true,
+    }
 }
 
 const EVENTS: [EventDescription; 4] = [
@@ -24,6 +34,7 @@ const EVENTS: [EventDescription; 4] = [
     EventDescription {
         name: MATCHED,
         summary: "Saved searches of users of the organisation found a listing for the first time.",
+        optional: &[],
         schema: "ListingMatchedMessage",
         data: &[
             ("savedSearchId", DataSchema::Id),

@@ -5,6 +5,20 @@ use webhooks::{DataSchema, EventDescription};
 
 use crate::notifications;
 
+/// What the history has of the changes of loads.
+const DETAILS: &[(&str, DataSchema)] = &[
+    ("userId", DataSchema::Text),
+    ("organisationId", DataSchema::Text),
+    ("changes", DataSchema::Changes),
+];
+/// As [`DETAILS`], with the driver or the carrier to whom a load was sent.
+const DETAILS_OF_SENDING: &[(&str, DataSchema)] = &[
+    ("userId", DataSchema::Text),
+    ("organisationId", DataSchema::Text),
+    ("changes", DataSchema::Changes),
+    ("driverId", DataSchema::Text),
+    ("carrierId", DataSchema::Text),
+];
 /// `data` of the events of loads.
 const LOAD: &[(&str, DataSchema)] = &[("load", DataSchema::Named("Load"))];
 /// `data` of the revocation of a driver. To a carrier that lost the load, `load` has `id` and `reference` only.
@@ -30,7 +44,14 @@ const TO_DRIVERS: &[(&str, DataSchema)] = &[
 ];
 
 const fn of_load(name: &'static str, summary: &'static str) -> EventDescription {
-    EventDescription { name, summary, schema: "LoadEventMessage", data: LOAD, is_subscribable: true }
+    EventDescription {
+        name,
+        summary,
+        schema: "LoadEventMessage",
+        data: LOAD,
+        optional: DETAILS_OF_SENDING,
+        is_subscribable: true,
+    }
 }
 
 const fn notification(event: notifications::Event, summary: &'static str) -> EventDescription {
@@ -39,6 +60,7 @@ const fn notification(event: notifications::Event, summary: &'static str) -> Eve
         summary,
         schema: "NotificationMessage",
         data: NOTIFICATION,
+        optional: &[],
         is_subscribable: false,
     }
 }
@@ -49,11 +71,12 @@ const fn to_drivers(event: notifications::Event, summary: &'static str) -> Event
         summary,
         schema: "DriversMessage",
         data: TO_DRIVERS,
+        optional: &[],
         is_subscribable: false,
     }
 }
 
-const EVENTS: [EventDescription; 16] = [
+const EVENTS: [EventDescription; 17] = [
     of_load("load.created", "A load was created."),
     of_load("load.updated", "A load was edited."),
     of_load("load.cancelled", "A load was cancelled."),
@@ -62,6 +85,7 @@ const EVENTS: [EventDescription; 16] = [
     of_load("load.reopened", "A load was reopened: its cancellation, rejection or completion was undone."),
     of_load("load.completed", "The delivery of a load was proven."),
     of_load("load.corrected", "The proof of delivery of a load was corrected."),
+    of_load("load.accepted", "The organiser accepted a load that its carrier created."),
     of_load("load.sent_to_driver", "A load was sent to a driver."),
     of_load("load.sent_to_carrier", "A load was sent to its carrier."),
     EventDescription {
@@ -69,6 +93,7 @@ const EVENTS: [EventDescription; 16] = [
         summary: "A driver of a load was revoked.",
         schema: "DriverRevokedMessage",
         data: REVOKED_DRIVER,
+        optional: DETAILS,
         is_subscribable: true,
     },
     EventDescription {
@@ -76,6 +101,7 @@ const EVENTS: [EventDescription; 16] = [
         summary: "The organisation is no longer the carrier of a load.",
         schema: "LoadReleasedMessage",
         data: RELEASED,
+        optional: &[],
         is_subscribable: true,
     },
     notification(

@@ -150,7 +150,7 @@ impl ErasureResult {
 }
 
 /// Replaces the id and the names of a user in a document: the user in members such as `userId` with the `userName`
-/// beside it, and the uploader's name in references to these files, whose ids are in lower case. Returns true if it
+/// beside it, also in changes of such members, and the uploader's name in references to these files, whose ids are in lower case. Returns true if it
 /// replaced anything.
 pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) -> bool {
     match value {
@@ -164,10 +164,12 @@ pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) 
         Value::Object(members) => {
             let mut changed = false;
             for name in ID_MEMBERS {
-                if let Some(Value::String(id)) = members.get_mut(name)
-                    && *id == erasure.user_id
-                {
-                    id.clone_from(&erasure.erased_id);
+                let ids: Vec<&mut Value> = match members.get_mut(name) {
+                    Some(Value::Object(change)) => change.values_mut().collect(),
+                    member => member.into_iter().collect(),
+                };
+                for id in ids.into_iter().filter(|id| **id == *erasure.user_id) {
+                    *id = erasure.erased_id.clone().into();
                     changed = true;
                 }
             }

@@ -8,6 +8,11 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, Responder};
 
 use crate::{Error, JsonResponse};
 
+/// The revision of a new resource, and of one whose document does not show it yet.
+pub fn first_revision() -> i64 {
+    1
+}
+
 /// Returns the entity tag of a revision.
 fn tag(revision: i64) -> EntityTag {
     EntityTag::new_strong(revision.to_string())

@@ -7,7 +7,7 @@ use outbox::{Channel, Claimed, Failure, Outbox, OutboxMetrics, Outcome};
 use url::Url;
 
 use super::store;
-use crate::sending::{SendError, Sender, SigningKeys, check_url};
+use crate::sending::{Message, SendError, Sender, SigningKeys, check_url};
 use crate::webhook;
 
 /// The answer with which a receiver ends its webhook.
@@ -63,9 +63,11 @@ impl Channel for Receivers {
         let url = url.filter(|url| check_url(url, self.allow_private).is_ok());
         let url = url.ok_or(SendError::Name)?;
         let keys = SigningKeys::of(&receiver.secrets);
-        match self.sender.post(&url, &keys, claimed.id, claimed.body.0.clone()).await {
+        let webhook_id = Some(claimed.group.as_str());
+        let message = Message { id: claimed.id, webhook_id, body: claimed.body.0.clone() };
+        match self.sender.post(&url, &keys, message).await {
             Err(error @ SendError::Status(StatusCode::GONE, _)) => Err(Failure::Final(error.reason())),
-            result => Ok(result?),
+            result => Ok(result.map(drop)?),
         }
     }
 

@@ -3,6 +3,6 @@
 mod model;
 mod store;
 
-pub use model::{Event, Subject};
+pub use model::{Event, EventDetails, Subject};
 pub(crate) use model::{TEST_EVENT, message, stored_elsewhere};
-pub use store::{Emitted, MAX_DELIVERIES, WithDeliveries, emit, emit_many, has_webhook};
+pub use store::{Emitted, MAX_DELIVERIES, WithDeliveries, emit, emit_many, has_webhook, has_webhook_of_all};

@@ -1,8 +1,10 @@
 //! The messages of events (docs/api/webhooks.md, "Request").
 
+use common::Error;
 use database::{Id, Json, Timestamp};
 use outbox::unclaimed;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 
 /// The event of a test.
 pub(crate) const TEST_EVENT: &str = "webhook.test";
@@ -12,6 +14,8 @@ pub(crate) const TEST_EVENT: &str = "webhook.test";
 pub struct Subject<'a> {
     /// Ids of organisations. An empty text is none.
     pub organisations: [&'a str; 2],
+    /// Whether the webhooks for the events of all organisations get it. False if they get another event of the change.
+    pub reaches_all: bool,
     /// The organisation whose act caused the event; an empty text without one. Causes take turns in the deliveries to
     /// a webhook.
     pub cause: &'a str,
@@ -21,8 +25,44 @@ pub struct Subject<'a> {
     pub document: &'a Json,
     /// Further members of `data`, which come before the resource: JSON, with a comma after each member.
     pub details: &'a str,
-    /// The users whose saved searches the event is about, each once.
+    /// The users whom the event names: who caused it, or whose saved searches it is about. Each once.
     pub users: &'a [&'a str],
+}
+
+/// The members of `data` that say who caused an event and what it changed. Absent ones are left out.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventDetails<'a> {
+    /// Claim `sub` of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_id: Option<&'a str>,
+    /// The organisation that the user acted for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organisation_id: Option<&'a str>,
+    /// The changed members by their names in requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Value>,
+    /// The driver to whom a load was sent, or who was revoked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver_id: Option<&'a str>,
+    /// The carrier to which a load was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carrier_id: Option<&'a str>,
+}
+
+impl EventDetails<'_> {
+    /// Returns the members as [`Subject::details`].
+    ///
+    /// # Errors
+    /// If they cannot be serialized.
+    pub fn members(&self) -> Result<String, Error> {
+        let mut members = Json::of(self)?.0.split_off(1);
+        members.pop();
+        if !members.is_empty() {
+            members.push(',');
+        }
+        Ok(members)
+    }
 }
 
 /// An event to report.
@@ -96,7 +136,16 @@ mod tests {
     use super::*;
 
     fn subject<'a>(document: &'a Json, details: &'a str) -> Subject<'a> {
-        Subject { organisations: ["grain", ""], cause: "farm", id: Id::NIL, document, details, users: &[] }
+        let organisations = ["grain", ""];
+        Subject { organisations, reaches_all: true, cause: "farm", id: Id::NIL, document, details, users: &[] }
+    }
+
+    #[test]
+    fn absent_details_are_no_members() {
+        assert_eq!(EventDetails::default().members().unwrap(), "");
+        let changes = Some(json!({"weight": {"to": 1}}));
+        let details = EventDetails { changes, driver_id: Some("dai"), ..EventDetails::default() };
+        assert_eq!(details.members().unwrap(), r#""changes":{"weight":{"to":1}},"driverId":"dai","#);
     }
 
     #[test]
@@ -115,7 +164,8 @@ mod tests {
     #[test]
     fn details_come_before_the_document() {
         let document = Json(r#"{"price":1.50}"#.to_owned());
-        let subject = subject(&document, r#""userId":"o'neil","#);
+        let details = EventDetails { user_id: Some("o'neil"), ..EventDetails::default() }.members().unwrap();
+        let subject = subject(&document, &details);
         let new = NewMessage::new(Event { name: "listing.matched", member: "listing", subject });
         let body = new.body().0;
         assert!(body.ends_with(r#","listing":{"price":1.50}}}"#), "{body}");

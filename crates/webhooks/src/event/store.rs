@@ -6,12 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use common::Error;
 use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql};
 use diesel::backend::Backend;
-use diesel::dsl::{Eq, exists};
+use diesel::dsl::{Eq, exists, sql};
+use diesel::expression::SqlLiteral;
 use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, HasSqlType, Text};
+use diesel::sql_types::{Array, BigInt, Bool, HasSqlType, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use outbox::Status;
 
@@ -38,6 +39,9 @@ pub fn emit(c: &mut AnyConnection, event: Event<'_>) -> Result<usize, Error> {
     let count = database::dispatch!(c, c => insert.execute(c))?;
     if count > 0 {
         diesel::insert_into(m::webhook_messages).values(message_row(&message)).execute(c)?;
+        for row in user_rows(&message) {
+            diesel::insert_into(u::webhook_message_users).values(row).execute(c)?;
+        }
     }
     Ok(count)
 }
@@ -49,7 +53,21 @@ fn message_row(message: &NewMessage<'_>) -> MessageRow {
     (m::id.eq(message.id), m::subject_id.eq(message.event.subject.id), m::body.eq(message.body()))
 }
 
-/// Returns true if one of the organisations has a webhook.
+/// A row of the users of messages.
+type UserRow<'a> = (Eq<u::message_id, Id>, Eq<u::user_id, &'a str>);
+
+fn user_rows<'a>(message: &NewMessage<'a>) -> impl Iterator<Item = UserRow<'a>> + use<'a> {
+    let id = message.id;
+    message.event.subject.users.iter().map(move |user| (u::message_id.eq(id), u::user_id.eq(*user)))
+}
+
+/// The condition for webhooks for the events of all organisations. A literal, because SQLite does not use a partial
+/// index with a bound value.
+fn is_of_all() -> SqlLiteral<Bool> {
+    sql("webhooks.scope = 'all'")
+}
+
+/// Returns true if one of the organisations has a webhook, or if there is one for the events of all.
 ///
 /// On SQLite, whose writer calls this in its transaction, this costs a fraction of the statement that stores
 /// deliveries. With Citus, that statement needs two phases to commit, even if it stores none.
@@ -59,8 +77,19 @@ fn message_row(message: &NewMessage<'_>) -> MessageRow {
 pub fn has_webhook(c: &mut AnyConnection, subject: &Subject<'_>) -> QueryResult<bool> {
     let of = |organisation| exists(w::webhooks.filter(w::organisation_id.eq(organisation)));
     let [first, second] = subject.organisations;
-    // Two look-ups. SQLite would put the values of one condition with OR into a table of its own.
-    diesel::select(of(first).or(of(second))).get_result(c)
+    let of_all = exists(w::webhooks.filter(is_of_all()));
+    // Look-ups of their own. SQLite would put the values of one condition with OR into a table of its own.
+    diesel::select(of(first).or(of(second)).or(of_all)).get_result(c)
+}
+
+/// Returns true if a webhook gets these events of all organisations.
+///
+/// # Errors
+/// If the database fails.
+pub fn has_webhook_of_all(c: &mut AnyConnection, event: &str) -> Result<bool, Error> {
+    let active = w::webhooks.filter(is_of_all()).filter(w::status.eq("active"));
+    let events: Vec<String> = active.select(w::events).load(c)?;
+    Ok(events.iter().any(|events| events.contains(&format!("\"{event}\""))))
 }
 
 /// What [`emit_many`] stored.
@@ -84,19 +113,22 @@ pub fn emit_many(
     subjects: &[Subject<'_>],
 ) -> Result<Emitted, Error> {
     let organisations: BTreeSet<&str> = subjects.iter().flat_map(|subject| subject.organisations).collect();
-    let subscribed: Vec<(String, String, String)> = w::webhooks
-        .filter(w::organisation_id.eq_any(organisations))
+    let reached = w::webhooks.filter(w::organisation_id.eq_any(organisations).or(is_of_all()));
+    let subscribed: Vec<(String, String, String, String)> = reached
         .filter(w::status.eq("active"))
-        .select((w::organisation_id, w::id, w::events))
+        .select((w::organisation_id, w::id, w::events, w::scope))
         .load(c)?;
     let quoted_name = format!("\"{name}\"");
-    let mut webhooks_of: HashMap<&str, Vec<&str>> = HashMap::new();
-    for (organisation, webhook, events) in &subscribed {
+    let (mut webhooks_of, mut webhooks_of_all) = (HashMap::<&str, Vec<&str>>::new(), Vec::<&str>::new());
+    for (organisation, webhook, events, scope) in &subscribed {
         if events.contains(&quoted_name) {
-            webhooks_of.entry(organisation).or_default().push(webhook);
+            match scope.as_str() {
+                "all" => webhooks_of_all.push(webhook),
+                _ => webhooks_of.entry(organisation).or_default().push(webhook),
+            }
         }
     }
-    if webhooks_of.is_empty() {
+    if webhooks_of.is_empty() && webhooks_of_all.is_empty() {
         return Ok(Emitted { subjects: subjects.len(), deliveries: 0 });
     }
     let now = database::shared_now(c)?;
@@ -104,8 +136,9 @@ pub fn emit_many(
     let mut emitted = Emitted { subjects: 0, deliveries: 0 };
     for subject in subjects {
         let organisations: BTreeSet<&str> = subject.organisations.into_iter().collect();
-        let of_subject: Vec<&str> =
-            organisations.into_iter().filter_map(|id| webhooks_of.get(id)).flatten().copied().collect();
+        let own = organisations.into_iter().filter_map(|id| webhooks_of.get(id)).flatten();
+        let of_all = webhooks_of_all.iter().filter(|_| subject.reaches_all);
+        let of_subject: Vec<&str> = own.chain(of_all).copied().collect();
         if emitted.subjects > 0 && emitted.deliveries + of_subject.len() > MAX_DELIVERIES {
             break;
         }
@@ -116,7 +149,7 @@ pub fn emit_many(
         }
         let message = NewMessage::new(Event { name, member, subject: *subject });
         messages.push(message_row(&message));
-        users.extend(subject.users.iter().map(|user| (u::message_id.eq(message.id), u::user_id.eq(*user))));
+        users.extend(user_rows(&message));
         let row = |webhook| {
             (
                 d::id.eq(message.id),
@@ -183,7 +216,16 @@ impl<S: QueryFragment<Pg>> QueryFragment<Pg> for WithDeliveries<'_, S> {
         self.change.walk_ast(out.reborrow())?;
         out.push_sql(" RETURNING document), deliveries AS (");
         push_deliveries(&self.message, &mut out)?;
-        out.push_sql(" RETURNING 1) INSERT INTO webhook_messages (id, subject_id, body) SELECT ");
+        out.push_sql(
+            " RETURNING 1), users AS (INSERT INTO webhook_message_users (message_id, user_id) SELECT ",
+        );
+        out.push_bind_param::<IdSql, _>(id)?;
+        out.push_sql(", user_id FROM unnest(");
+        out.push_bind_param::<Array<Text>, [&str]>(event.subject.users)?;
+        out.push_sql(
+            ") AS named (user_id) WHERE EXISTS (SELECT 1 FROM deliveries)) \
+             INSERT INTO webhook_messages (id, subject_id, body) SELECT ",
+        );
         out.push_bind_param::<IdSql, _>(id)?;
         out.push_sql(", ");
         out.push_bind_param::<IdSql, _>(&event.subject.id)?;
@@ -235,6 +277,7 @@ where
     str: ToSql<Text, DB>,
     String: ToSql<Text, DB>,
     i64: ToSql<BigInt, DB>,
+    bool: ToSql<Bool, DB>,
 {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
         push_deliveries(self.message, &mut out)
@@ -249,6 +292,7 @@ where
     str: ToSql<Text, DB>,
     String: ToSql<Text, DB>,
     i64: ToSql<BigInt, DB>,
+    bool: ToSql<Bool, DB>,
 {
     let NewMessage { id, at, event, quoted_name, unclaimed, bytes, .. } = message;
     out.push_sql(
@@ -273,10 +317,12 @@ where
     out.push_bind_param::<Text, str>(event.subject.cause)?;
     out.push_sql(", ");
     out.push_bind_param::<BigInt, _>(bytes)?;
-    out.push_sql(", 'null' FROM webhooks WHERE organisation_id IN (");
+    out.push_sql(", 'null' FROM webhooks WHERE (webhooks.scope = 'own' AND organisation_id IN (");
     out.push_bind_param::<Text, str>(event.subject.organisations[0])?;
     out.push_sql(", ");
     out.push_bind_param::<Text, str>(event.subject.organisations[1])?;
+    out.push_sql(") OR webhooks.scope = 'all' AND ");
+    out.push_bind_param::<Bool, bool>(&event.subject.reaches_all)?;
     out.push_sql(") AND webhooks.status = 'active' AND ");
     out.push_sql(DB::POSITION);
     out.push_sql("(events, ");

@@ -12,7 +12,7 @@ use database::{AnyConnection, Id};
 
 use crate::sending::generate_secret;
 use crate::webhook::{
-    NewWebhook, Webhook, WebhookForm, WebhookPatch, parse_events, parsed_url, store, validate_form,
+    NewWebhook, Scope, Webhook, WebhookForm, WebhookPatch, parse_events, parsed_url, store, validate_form,
     validate_patch,
 };
 use crate::{Webhooks, delivery, examples};
@@ -20,13 +20,13 @@ use crate::{Webhooks, delivery, examples};
 /// Create a webhook
 ///
 /// The response shows the secret that signs deliveries; a replay for the same idempotency key does not. An organisation
-/// can have 20 webhooks.
+/// can have 20 webhooks. Only `admin` can create and manage webhooks of scope `all`, and needs no organisation for it.
 #[utoipa::path(operation_id = "create_webhook", tag = "webhooks", security(("bearer" = [])),
     extensions(("x-roles" = json!([]))),
     request_body = WebhookForm, responses((status = 200, body = Webhook), ErrorResponses))]
 #[post("/webhooks")]
 pub(super) async fn create(
-    caller: Authorized<Member>,
+    caller: Authorized<MemberOrAdmin>,
     idempotency: Idempotency,
     body: Body<WebhookForm>,
     webhooks: Data<Webhooks>,
@@ -35,10 +35,16 @@ pub(super) async fn create(
     let rules =
         |form: &WebhookForm, errors: &mut ValidationErrors| validate_form(form, allow_private, errors);
     let (form, fingerprint) = body.check(rules)?;
-    let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::DENIED_MESSAGE))?;
+    let scope = form.scope.unwrap_or_default();
+    scope.check_set_by(&caller)?;
+    let organisation = caller.organisation.as_ref().map(|own| own.id.clone());
+    if scope == Scope::Own && organisation.is_none() {
+        return Err(Error::Forbidden(Member::DENIED_MESSAGE));
+    }
     let new = NewWebhook {
         id: Id::new(),
-        organisation_id: organisation.id.clone(),
+        organisation_id: organisation.unwrap_or_default(),
+        scope,
         url: parsed_url(&form.url),
         events: parse_events(&form.events),
         description: form.description.map(|text| text.0).filter(|text| !text.is_empty()),
@@ -50,7 +56,7 @@ pub(super) async fn create(
 
 /// List webhooks
 ///
-/// Those of the caller's organisation, for `admin` all, newest first.
+/// Those of scope `own` of the caller's organisation, for `admin` all, newest first.
 #[utoipa::path(operation_id = "list_webhooks", tag = "webhooks", security(("bearer" = [])),
     extensions(("x-roles" = json!(["viewer"]))),
     params(ListParams),
@@ -113,24 +119,26 @@ pub(super) async fn update(
         validate_patch(patch, allow_private, errors);
     };
     let (requested, _) = body.check(rules)?;
+    requested.members.scope.unwrap_or_default().check_set_by(&caller)?;
     let (id, caller) = (path.id()?, caller.clone());
     let effect = move |c: &mut _| {
         let change = |webhook: &Webhook| apply(&requested, webhook);
-        let (webhook, revision, is_disabled) = store::update(c, &caller, id, &condition, change)?;
+        let (webhook, is_disabled) = store::update(c, &caller, id, &condition, change)?;
         if is_disabled {
             delivery::store::fail_pending(c, &webhook.id)?;
         }
-        Ok::<_, Error>(JsonResponse::json(&webhook)?.revision(revision))
+        Ok::<_, Error>(JsonResponse::json(&webhook)?.revision(webhook.revision))
     };
     webhooks.db.write(effect).await
 }
 
 fn apply(patch: &MergePatch<WebhookPatch>, webhook: &Webhook) -> Webhook {
-    let WebhookPatch { url, events, description, status } = &patch.members;
+    let WebhookPatch { url, events, scope, description, status } = &patch.members;
     let description = description.as_ref().map(|text| text.0.clone()).filter(|text| !text.is_empty());
     Webhook {
         url: url.as_deref().map_or_else(|| webhook.url.clone(), parsed_url),
         events: events.as_deref().map_or_else(|| webhook.events.clone(), parse_events),
+        scope: scope.unwrap_or(webhook.scope),
         description: patch.merge("description", description, webhook.description.clone()),
         status: status.unwrap_or(webhook.status),
         ..webhook.clone()

@@ -5,7 +5,7 @@ mod sign;
 mod ssrf;
 mod url_rules;
 
-pub use sender::{SendError, Sender};
+pub use sender::{Message, SendError, Sender};
 pub use sign::SigningKeys;
 pub(crate) use sign::generate_secret;
 pub use url_rules::{InvalidUrl, check_url};

@@ -41,6 +41,8 @@ const MAX_INFORMATIONAL: usize = 10;
 const MAX_BODY_BYTES: u64 = 16 << 10;
 /// Time within which the response body must arrive. Otherwise the connection is closed.
 const BODY_TIMEOUT: Duration = Duration::from_millis(500);
+/// The header that names the webhook of an organisation.
+const WEBHOOK_ID: &str = "drover-webhook-id";
 /// The longest pause that a receiver can ask for.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(8 * 3600);
 
@@ -92,6 +94,17 @@ impl From<hyper::Error> for SendError {
     }
 }
 
+/// A message to post.
+#[derive(Clone, Debug)]
+pub struct Message<'a> {
+    /// The id of the event or notification.
+    pub id: Id,
+    /// The webhook of an organisation that gets it.
+    pub webhook_id: Option<&'a str>,
+    /// JSON.
+    pub body: String,
+}
+
 /// Posts messages to receivers. It follows no redirects and uses no proxy.
 pub struct Sender {
     tls: TlsConnector,
@@ -115,22 +128,25 @@ impl Sender {
         Ok(Self { tls, timeout, allow_private })
     }
 
-    /// Attempts one delivery of a message with this id and JSON body.
+    /// Attempts one delivery of a message. Returns the status of the answer.
     ///
     /// # Errors
     /// If the receiver did not acknowledge it.
-    pub async fn post(&self, url: &Url, keys: &SigningKeys, id: Id, body: String) -> Result<(), SendError> {
+    pub async fn post(&self, url: &Url, keys: &SigningKeys, message: Message<'_>) -> Result<StatusCode, SendError> {
+        let Message { id, webhook_id, body } = message;
         let (id, timestamp) = (id.to_string(), Timestamp::now().millis() / 1000);
-        let request = Request::post(&url[url::Position::BeforePath..url::Position::AfterQuery])
+        let mut request = Request::post(&url[url::Position::BeforePath..url::Position::AfterQuery])
             .header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort])
             .header(CONTENT_TYPE, "application/json")
             .header(USER_AGENT, concat!("drover/", env!("CARGO_PKG_VERSION")))
             .header(CONNECTION, "close")
             .header("webhook-id", &id)
             .header("webhook-timestamp", timestamp)
-            .header("webhook-signature", keys.sign(&id, timestamp, &body))
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|_| SendError::Protocol)?;
+            .header("webhook-signature", keys.sign(&id, timestamp, &body));
+        if let Some(webhook) = webhook_id {
+            request = request.header(WEBHOOK_ID, webhook);
+        }
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|_| SendError::Protocol)?;
         let mut span = traces::http_client_span("POST", url);
         let exchange = timeout(self.timeout, self.exchange(url, request));
         let status = exchange.await.unwrap_or(Err(SendError::Timeout));
@@ -139,7 +155,7 @@ impl Sender {
             Err(_) => None,
         };
         traces::record_response(&mut span, answered);
-        status.map(drop)
+        status
     }
 
     async fn exchange(&self, url: &Url, request: Request<Full<Bytes>>) -> Result<StatusCode, SendError> {
@@ -285,7 +301,7 @@ mod tests {
     }
 
     /// Posts a message to a receiver that sends this text `count` times after the request.
-    async fn post_to(text: &'static str, count: usize) -> Result<(), SendError> {
+    async fn post_to(text: &'static str, count: usize) -> Result<StatusCode, SendError> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url: Url = format!("http://{}/hook", listener.local_addr().unwrap()).parse().unwrap();
         let answer = async move {
@@ -301,7 +317,11 @@ mod tests {
         let mut tasks = JoinSet::new();
         tasks.spawn(answer);
         let sender = Sender::new(Duration::from_secs(1), true).unwrap();
-        sender.post(&url, &SigningKeys::of([]), Id::new(), "{}".into()).await
+        sender.post(&url, &SigningKeys::of([]), message()).await
+    }
+
+    fn message() -> Message<'static> {
+        Message { id: Id::new(), webhook_id: None, body: "{}".into() }
     }
 
     #[test]
@@ -312,7 +332,7 @@ mod tests {
             let attempt = async |allow_private| {
                 let sender = Sender::new(Duration::from_millis(200), allow_private).unwrap();
                 let url = format!("https://localhost:{port}/hook").parse().unwrap();
-                sender.post(&url, &SigningKeys::of([]), Id::new(), "{}".into()).await
+                sender.post(&url, &SigningKeys::of([]), message()).await
             };
             assert_eq!(attempt(false).await, Err(SendError::Name));
             assert!(timeout(Duration::ZERO, listener.accept()).await.is_err(), "the sender connected");
@@ -333,8 +353,8 @@ mod tests {
                 post_to("x-header: a value of a header that does not end\r\n", 100_000).await,
                 Err(SendError::Protocol)
             );
-            assert_eq!(post_to("HTTP/1.1 204 No Content\r\n\r\n", 1).await, Ok(()));
-            assert_eq!(post_to("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 1).await, Ok(()));
+            assert_eq!(post_to("HTTP/1.1 204 No Content\r\n\r\n", 1).await, Ok(StatusCode::NO_CONTENT));
+            assert_eq!(post_to("HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", 1).await, Ok(StatusCode::OK));
             assert_eq!(post_to(informational, 10).await, Err(SendError::Timeout));
             assert_eq!(post_to("", 0).await, Err(SendError::Timeout));
             assert_eq!(

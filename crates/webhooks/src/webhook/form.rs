@@ -9,16 +9,16 @@ use serde::Deserialize;
 use url::Url;
 use utoipa::ToSchema;
 
-use super::model::{EventName, WebhookStatus};
+use super::model::{EventName, Scope, WebhookStatus};
 use crate::sending::{InvalidUrl, check_url};
 
 /// What is wrong with a private receiver.
 const PRIVATE: &str =
     "must not be an address of a private network (operators allow them with service.webhook_allow_private)";
 /// Members of webhooks that no patch can change.
-const READ_ONLY: [&str; 4] = ["id", "secret", "disabledReason", "createdAtUTC"];
+const READ_ONLY: [&str; 6] = ["id", "secret", "disabledReason", "createdAtUTC", "revision", "updatedAtUTC"];
 /// Members that no patch can remove.
-const REQUIRED: [&str; 3] = ["url", "events", "status"];
+const REQUIRED: [&str; 4] = ["url", "events", "scope", "status"];
 
 /// A webhook to create.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -30,6 +30,9 @@ pub(crate) struct WebhookForm {
     /// The events that the webhook gets. Duplicates are removed.
     #[schema(required = true, min_items = 1, max_items = 100)]
     pub(crate) events: Vec<EventName>,
+    /// `all`: the events of every organisation. `admin` only.
+    #[schema(nullable = false)]
+    pub(crate) scope: Option<Scope>,
     /// A text for people.
     pub(crate) description: Option<LongText>,
 }
@@ -46,6 +49,9 @@ pub(crate) struct WebhookPatch {
     /// The events that the webhook gets.
     #[schema(min_items = 1, max_items = 100, nullable = false)]
     pub(crate) events: Option<Vec<EventName>>,
+    /// Whose events the webhook gets. `all` by `admin` only.
+    #[schema(nullable = false)]
+    pub(crate) scope: Option<Scope>,
     /// A text for people.
     pub(crate) description: Option<LongText>,
     /// `disabled` makes pending deliveries fail. `active` removes `disabledReason`.

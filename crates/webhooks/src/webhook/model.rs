@@ -44,6 +44,32 @@ pub(crate) enum WebhookStatus {
     Disabled,
 }
 
+/// Whose events a webhook gets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase", const_into_str)]
+#[schema(as = WebhookScope)]
+pub(crate) enum Scope {
+    /// Those of its organisation.
+    #[default]
+    Own,
+    /// Those of every organisation. `admin` only.
+    All,
+}
+
+impl Scope {
+    /// Checks that the caller may set this scope.
+    ///
+    /// # Errors
+    /// 403 otherwise.
+    pub(crate) fn check_set_by(self, caller: &Caller) -> Result<(), Error> {
+        if self == Self::All && !caller.admin {
+            return Err(Error::Forbidden("Only admin can register a webhook for the events of every organisation."));
+        }
+        Ok(())
+    }
+}
+
 impl WebhookStatus {
     /// The status of a webhook that was deleted, and whose deliveries are not deleted yet.
     pub(crate) const DELETED: &'static str = "deleted";
@@ -61,6 +87,8 @@ pub(crate) struct Webhook {
     /// The events that the webhook gets.
     #[schema(value_type = Vec<EventName>)]
     pub(crate) events: Vec<String>,
+    /// Whose events the webhook gets.
+    pub(crate) scope: Scope,
     /// A text for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -75,6 +103,12 @@ pub(crate) struct Webhook {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// The number of the revision, as in `ETag`: 1, and one more with each change.
+    pub(crate) revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) updated_at: Timestamp,
     /// The secret that signs deliveries. Shown once: when the webhook is created and when its secret is rotated.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -89,11 +123,13 @@ pub(super) struct WebhookRow {
     pub(super) organisation_id: String,
     pub(super) url: String,
     pub(super) events: String,
+    pub(super) scope: String,
     pub(super) description: Option<String>,
     pub(super) status: String,
     pub(super) disabled_reason: Option<String>,
     pub(super) revision: i64,
     pub(super) created_at: Timestamp,
+    pub(super) updated_at: Option<Timestamp>,
 }
 
 impl WebhookRow {
@@ -101,6 +137,7 @@ impl WebhookRow {
     pub(super) fn webhook(self) -> Result<Webhook, Error> {
         let is_active = self.status == WebhookStatus::Active.into_str();
         Ok(Webhook {
+            scope: self.scope(),
             id: self.id,
             url: self.url,
             events: Json(self.events).parse()?,
@@ -108,13 +145,19 @@ impl WebhookRow {
             status: if is_active { WebhookStatus::Active } else { WebhookStatus::Disabled },
             disabled_reason: self.disabled_reason,
             created_at: self.created_at,
+            revision: self.revision,
+            updated_at: self.updated_at.unwrap_or(self.created_at),
             secret: None,
         })
     }
 
+    fn scope(&self) -> Scope {
+        if self.scope == Scope::All.into_str() { Scope::All } else { Scope::Own }
+    }
+
     /// Returns true if the caller may manage the webhook.
     pub(super) fn is_managed_by(&self, caller: &Caller) -> bool {
-        caller.admin || caller.acts_for(&self.organisation_id)
+        caller.admin || self.scope() == Scope::Own && caller.acts_for(&self.organisation_id)
     }
 }
 
@@ -122,7 +165,9 @@ impl WebhookRow {
 #[derive(Clone, Debug)]
 pub(crate) struct NewWebhook {
     pub(crate) id: Id,
+    /// Empty for one of scope `all` that an `admin` without an organisation creates.
     pub(crate) organisation_id: String,
+    pub(crate) scope: Scope,
     pub(crate) url: String,
     /// Without duplicates.
     pub(crate) events: Vec<String>,

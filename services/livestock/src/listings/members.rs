@@ -30,7 +30,7 @@ struct Edited {
 }
 
 /// All members.
-const MEMBERS: [Member; 18] = [
+const MEMBERS: [Member; 20] = [
     read_only("id"),
     read_only("userId"),
     read_only("organisationId"),
@@ -75,6 +75,8 @@ const MEMBERS: [Member; 18] = [
         |listing, new| listing.properties.clone_from(&new.properties),
     ),
     read_only("createdAtUTC"),
+    read_only("revision"),
+    read_only("updatedAtUTC"),
     read_only("publishedAtUTC"),
     read_only("distanceKm"),
     read_only("warnings"),

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use common::wire::{FileReference, Warning};
-use common::{Caller, Error, Reason};
-use database::{Id, Timestamp};
+use common::{Caller, Error, Reason, first_revision};
+use database::{Id, Json, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -56,6 +56,13 @@ pub(crate) struct Listing {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// The number of the revision, as in `ETag`: 1, and one more with each change.
+    #[serde(default = "first_revision")]
+    pub(crate) revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC", default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime, required = true)]
+    pub(crate) updated_at: Option<Timestamp>,
     /// When the listing was published; absent if it never was.
     #[serde(default, rename = "publishedAtUTC", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
@@ -162,6 +169,22 @@ impl Status {
 }
 
 impl Listing {
+    /// Returns the listing with this document. `revision` is the column: documents of earlier releases do not show it.
+    ///
+    /// # Errors
+    /// If the document is not that of a listing.
+    pub(crate) fn parse(document: &Json, revision: i64) -> Result<Self, Error> {
+        let mut listing = Self { revision, ..document.parse()? };
+        listing.updated_at.get_or_insert(listing.created_at);
+        Ok(listing)
+    }
+
+    /// Begins the next revision, for a change that is stored.
+    pub(crate) fn revise(&mut self) {
+        self.revision += 1;
+        self.updated_at = Some(Timestamp::now());
+    }
+
     /// Returns the event that webhooks get when the listing has got its status (docs/api/webhooks.md, "Events"). A new
     /// draft is no event.
     pub(crate) fn status_event(&self) -> Option<&'static str> {
@@ -275,6 +298,8 @@ impl NewListing {
             tags: self.tags,
             properties: self.properties,
             created_at,
+            revision: first_revision(),
+            updated_at: Some(created_at),
             published_at: (!self.is_draft).then_some(created_at),
             distance_km: None,
             warnings: Vec::new(),

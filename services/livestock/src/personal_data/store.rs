@@ -71,15 +71,16 @@ fn erase_in_listing(
     erasure: &Erasure,
     files: &BTreeSet<String>,
 ) -> Result<(), Error> {
-    let document: Option<Json> = l::listings.find(id).select(l::document).first(c).optional()?;
-    let Some(document) = document else { return Ok(()) };
-    let mut listing: Listing = document.parse()?;
+    let found = l::listings.find(id).select((l::document, l::revision));
+    let Some((document, revision)) = found.first::<(Json, i64)>(c).optional()? else { return Ok(()) };
+    let mut listing = Listing::parse(&document, revision)?;
     let is_creator = listing.user_id == erasure.user_id;
     if is_creator {
         listing.user_id.clone_from(&erasure.erased_id);
     }
     if erase_uploader_names(&mut listing.files, files) || is_creator {
-        let changes = (l::document.eq(Json::of(&listing)?), l::revision.eq(l::revision + 1));
+        listing.revise();
+        let changes = (l::document.eq(Json::of(&listing)?), l::revision.eq(listing.revision));
         diesel::update(l::listings.find(id)).set(changes).execute(c)?;
     }
     webhooks::queue_erasure(c, id, erasure, files)

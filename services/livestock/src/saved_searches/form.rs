@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::parameters::{ParameterRules, Parameters};
 
 /// Members of saved searches that no patch can change.
-const READ_ONLY: [&str; 4] = ["id", "newMatches", "createdAtUTC", "warnings"];
+const READ_ONLY: [&str; 6] = ["id", "newMatches", "createdAtUTC", "revision", "updatedAtUTC", "warnings"];
 /// Members that no patch can remove.
 const REQUIRED: [&str; 3] = ["name", "parameters", "notify"];
 

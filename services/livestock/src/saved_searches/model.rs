@@ -2,11 +2,11 @@
 
 use common::wire::Warning;
 use common::{Caller, Error};
-use database::{Id, Json, Timestamp};
+use database::{Id, Json, Timestamp, TimestampSql};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Nullable};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -34,23 +34,29 @@ pub(crate) struct SavedSearch {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub(crate) created_at: Timestamp,
+    /// The number of the revision, as in `ETag`: 1, and more with each change, match and reading of the listings.
+    pub(crate) revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) updated_at: Timestamp,
     /// Why `notify` has no effect: `never_matches` if the search finds no active listing, `no_webhook` if no webhook
-    /// gets its matches, because the user acted for no organisation. Absent without such a reason.
+    /// gets its matches, because the user acted for no organisation. Absent without a reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl SavedSearch {
-    /// Sets the warnings of the search of a user who acts for an organisation, or for none if its id is empty.
-    pub(super) fn set_warnings(&mut self, organisation_id: &str) {
+    /// Sets the warnings of the search. `has_receivers` is true if webhooks can get its matches.
+    pub(super) fn set_warnings(&mut self, has_receivers: bool) {
         let status = self.parameters.get("f:status").into_iter().flat_map(texts).next_back();
         let finds_active = status.is_none_or(|status| status.starts_with(Status::Active.as_str()));
         let never_matches = (!finds_active).then(|| {
             let message = "matches no listing: only active ones are matched";
             Warning::new("parameters.f:status", "never_matches", message)
         });
-        let no_webhook = organisation_id.is_empty().then(|| {
+        let no_webhook = (!has_receivers).then(|| {
             let message = "reports to no webhook: the user who saved the search acted for no organisation";
             Warning::new("notify", "no_webhook", message)
         });
@@ -76,6 +82,9 @@ pub(super) struct SavedSearchRow {
     pub(super) matched: i64,
     pub(super) seen: i64,
     pub(super) created_at: Timestamp,
+    pub(super) updated_at: Option<Timestamp>,
+    #[diesel(select_expression = matched_at(), select_expression_type = SqlLiteral<Nullable<TimestampSql>>)]
+    pub(super) matched_at: Option<Timestamp>,
 }
 
 /// Returns the sum of a column and the matches of `saved_search_counts`. Releases before 1.2 count in the columns.
@@ -84,9 +93,15 @@ fn with_count(column: &str) -> SqlLiteral<BigInt> {
     sql(&format!("saved_searches.{column} + COALESCE(({count}), 0)"))
 }
 
+/// Returns the time of the last match in `saved_search_counts`.
+fn matched_at() -> SqlLiteral<Nullable<TimestampSql>> {
+    sql("(SELECT updated_at FROM saved_search_counts WHERE search_id = saved_searches.id)")
+}
+
 impl SavedSearchRow {
-    /// Returns the saved search.
-    pub(super) fn saved_search(self) -> Result<SavedSearch, Error> {
+    /// Returns the saved search. `is_reported_to_all` is true if a webhook gets the matches of all users.
+    pub(super) fn saved_search(self, is_reported_to_all: bool) -> Result<SavedSearch, Error> {
+        let has_receivers = self.has_receivers(is_reported_to_all);
         let mut search = SavedSearch {
             id: self.id,
             name: self.name,
@@ -94,10 +109,17 @@ impl SavedSearchRow {
             notify: self.notify,
             new_matches: (self.matched - self.seen).max(0),
             created_at: self.created_at,
+            revision: self.revision,
+            updated_at: [self.updated_at, self.matched_at].into_iter().flatten().fold(self.created_at, Timestamp::max),
             warnings: Vec::new(),
         };
-        search.set_warnings(&self.organisation_id);
+        search.set_warnings(has_receivers);
         Ok(search)
+    }
+
+    /// Returns true if webhooks can get the matches: those of the organisation that the user acted for.
+    pub(super) fn has_receivers(&self, is_reported_to_all: bool) -> bool {
+        !self.organisation_id.is_empty() || is_reported_to_all
     }
 
     /// Returns true if the caller saved the search. `admin` has no further rights.

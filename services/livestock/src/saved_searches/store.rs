@@ -16,6 +16,7 @@ use crate::schema::listing_events::dsl as e;
 use crate::schema::saved_search_changes::{self, dsl as h};
 use crate::schema::saved_search_matches::dsl as m;
 use crate::schema::saved_searches::{self, dsl as s};
+use crate::webhook_events::MATCHED;
 
 /// The most searches that a user can save.
 const MAX_SEARCHES: i32 = 50;
@@ -63,7 +64,7 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch, budget: i64) -
     }
     record_change(c, new.id)?;
     let row: SavedSearchRow = s::saved_searches.find(new.id).select(SavedSearchRow::as_select()).first(c)?;
-    revised(row)
+    revised(c, row)
 }
 
 /// Checks that the searches with `notify`, as they are stored now, fit into the memory of the replica that matches.
@@ -102,9 +103,14 @@ fn record_change(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
     Ok(())
 }
 
-fn revised(row: SavedSearchRow) -> Result<Revised, Error> {
-    let revision = row.revision;
-    Ok(Revised { document: Json::of(&row.saved_search()?)?.0, revision })
+fn revised(c: &mut AnyConnection, row: SavedSearchRow) -> Result<Revised, Error> {
+    let search = row.saved_search(is_reported_to_all(c)?)?;
+    Ok(Revised { document: Json::of(&search)?.0, revision: search.revision })
+}
+
+/// Returns true if a webhook gets the matches of all users.
+fn is_reported_to_all(c: &mut AnyConnection) -> Result<bool, Error> {
+    webhooks::has_webhook_of_all(c, MATCHED)
 }
 
 /// Returns true if there is a saved search with this id.
@@ -127,7 +133,8 @@ fn find_row(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<SavedSearc
 /// # Errors
 /// 404 if there is no such search, 403 if another user saved it.
 pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
-    revised(find_row(c, caller, id)?)
+    let row = find_row(c, caller, id)?;
+    revised(c, row)
 }
 
 /// Returns the parameters of a saved search, to read its listings.
@@ -143,7 +150,8 @@ pub(crate) fn parameters(c: &mut AnyConnection, caller: &Caller, id: Id) -> Resu
 /// Records that the listings of a search were read when this number of listings had matched.
 pub(crate) fn mark_read(c: &mut AnyConnection, id: Id, matched: i64) -> Result<(), Error> {
     let unread = s::saved_searches.find(id).filter(s::seen.lt(matched));
-    diesel::update(unread).set((s::seen.eq(matched), s::revision.eq(s::revision + 1))).execute(c)?;
+    let changes = (s::seen.eq(matched), s::revision.eq(s::revision + 1), s::updated_at.eq(Timestamp::now()));
+    diesel::update(unread).set(changes).execute(c)?;
     Ok(())
 }
 
@@ -166,7 +174,8 @@ pub(crate) fn list(
     let query = query.order(s::id.desc()).offset(page.offset).limit(page.fetch());
     let rows: Vec<SavedSearchRow> = query.select(SavedSearchRow::as_select()).load(c)?;
     let total = count.then(|| own().count().get_result(c)).transpose()?;
-    ResultPage::newest_first(rows.into_iter().map(|row| Ok((row.id, row.saved_search()?))), page, total)
+    let to_all = is_reported_to_all(c)?;
+    ResultPage::newest_first(rows.into_iter().map(|row| Ok((row.id, row.saved_search(to_all)?))), page, total)
 }
 
 /// Changes a saved search. `change` gets the present one and returns the one to store. Returns its document and
@@ -184,14 +193,16 @@ pub(crate) fn update(
     change: impl FnOnce(&SavedSearch) -> Result<SavedSearch, Error>,
 ) -> Result<Revised, Error> {
     let row = find_row(c, caller, id)?;
-    let (version, revision, organisation_id) = (row.version, row.revision, row.organisation_id.clone());
-    let before = row.saved_search()?;
+    let to_all = is_reported_to_all(c)?;
+    let (version, has_receivers) = (row.version, row.has_receivers(to_all));
+    let before = row.saved_search(to_all)?;
     let mut after = change(&before)?;
-    condition.check(revision)?;
-    after.set_warnings(&organisation_id);
+    condition.check(before.revision)?;
+    after.set_warnings(has_receivers);
     if after == before {
-        return Ok(Revised { document: Json::of(&after)?.0, revision });
+        return Ok(Revised { document: Json::of(&after)?.0, revision: after.revision });
     }
+    (after.revision, after.updated_at) = (before.revision + 1, Timestamp::now());
     let is_matched_anew = after.parameters != before.parameters || after.notify != before.notify;
     // Listings that were published while `notify` was off are not reported.
     let matches_from =
@@ -202,6 +213,7 @@ pub(crate) fn update(
         s::notify.eq(after.notify),
         s::version.eq(version + i64::from(is_matched_anew)),
         s::revision.eq(s::revision + 1),
+        s::updated_at.eq(after.updated_at),
         matches_from,
     );
     let size = || s::saved_searches.find(id).select(s::index_bytes);
@@ -214,7 +226,7 @@ pub(crate) fn update(
         }
         record_change(c, id)?;
     }
-    Ok(Revised { document: Json::of(&after)?.0, revision: revision + 1 })
+    Ok(Revised { document: Json::of(&after)?.0, revision: after.revision })
 }
 
 /// Deletes a saved search.
@@ -250,10 +262,11 @@ pub(crate) fn list_of_user(c: &mut AnyConnection, query: &RecordQuery) -> Result
         .limit(query.limit)
         .select((s::slot, SavedSearchRow::as_select()))
         .load(c)?;
+    let to_all = is_reported_to_all(c)?;
     let record = |(slot, row): (i32, SavedSearchRow)| {
         let organisation = Some(row.organisation_id.clone()).filter(|id| !id.is_empty());
         let record = json!({
-            "userId": query.user_id, "organisationId": organisation, "savedSearch": row.saved_search()?,
+            "userId": query.user_id, "organisationId": organisation, "savedSearch": row.saved_search(to_all)?,
         });
         Record::new(slot, &record)
     };

@@ -129,7 +129,9 @@ fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
 /// Stores the first change of a load.
 fn change(c: &mut AnyConnection, before: &Load, load: &Load, event: NewEvent<'_>) -> Result<(), Error> {
     let event = NewEvent { changes: changes(before, load), ..event };
-    store::update(c, &Update { load, revision: 2, event, proof: None }).map(drop)
+    let mut load = load.clone();
+    load.revise();
+    store::update(c, &Update { load: &load, event, proof: None }).map(drop)
 }
 
 /// Proves the delivery of a load.
@@ -141,9 +143,9 @@ fn complete(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), E
     let (proof, stored) = (form.delivery.proof()?, store::find_stored(c, caller, load.id)?);
     let mut completed = stored.load.clone();
     proof.complete(&mut completed, &[], form.delivery.captured_at().unwrap_or(load.created_at));
+    completed.revise();
     let changes = changes(&stored.load, &completed);
     let event = NewEvent { changes, ..NewEvent::new(load.id, EventType::Completed, caller) };
     let proof = Some(NewProof::Original { proof: &proof, before: &stored.load });
-    let revision = stored.revision + 1;
-    store::update(c, &Update { load: &completed, revision, event, proof }).map(drop)
+    store::update(c, &Update { load: &completed, event, proof }).map(drop)
 }

@@ -82,7 +82,7 @@ pub(crate) fn check_state(
             return Action::AssignCarrier.check(Status::Collected);
         }
     }
-    condition.check(stored.revision)
+    condition.check(stored.load.revision)
 }
 
 /// Returns the organisation that the patch makes the carrier, unless it is the carrier already.

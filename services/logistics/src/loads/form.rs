@@ -5,7 +5,7 @@ use common::wire::{
     DateOrDateTime, ExternalId, FileReference, Name, Postcode, QueryText, Reason, Reference, Registration,
     Tag, WeightMeasure,
 };
-use common::{Caller, Error};
+use common::{Caller, Error, first_revision};
 use database::{Amount, Id, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -294,6 +294,7 @@ impl SharedFields {
             let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
             Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
         };
+        let created_at = Timestamp::now();
         Ok(Load {
             id: Id::new(),
             reference: self.reference.0,
@@ -315,7 +316,9 @@ impl SharedFields {
             status: Status::Upcoming,
             files: Vec::new(),
             tags: self.tags.into_iter().map(|tag| tag.0).collect(),
-            created_at: Timestamp::now(),
+            created_at,
+            revision: first_revision(),
+            updated_at: Some(created_at),
             completed_at: None,
             created_by: CreatedBy::of(caller),
             warnings: Vec::new(),

@@ -79,7 +79,7 @@ use Editor::{Carrier, Manager, Nobody};
 use Sample::Empty;
 
 /// All members. Columns have this order.
-pub(crate) const MEMBERS: [Member; 33] =
+pub(crate) const MEMBERS: [Member; 35] =
     [
         member("id", Nobody).exported(|load| text(&load.id)),
         member("reference", Manager).required().in_history(|load| Some(json!(load.reference))).stored(
@@ -151,6 +151,8 @@ pub(crate) const MEMBERS: [Member; 33] =
             .exported(|load| TableCell::list(load.files.iter().map(|file| &file.id))),
         member("completedAtUTC", Nobody).exported(|load| TableCell::Instant(borrow(&load.completed_at))),
         member("createdAtUTC", Nobody).accepted(),
+        member("revision", Nobody),
+        member("updatedAtUTC", Nobody),
         member("weightGross", Nobody).in_history(|load| tonnes(load.weight_gross.as_ref())),
         member("weightTare", Nobody).in_history(|load| tonnes(load.weight_tare.as_ref())),
         member("quality", Nobody).in_history(|load| list(&load.quality)),
@@ -403,6 +405,8 @@ mod tests {
             files: (0..random.random_range(0..3)).map(|_| file(random)).collect(),
             tags: (0..random.random_range(0..3)).map(|_| text(random)).collect(),
             created_at: at(random),
+            revision: random.random_range(1..99),
+            updated_at: Some(at(random)),
             completed_at: maybe(random, at),
             created_by: maybe(random, |random| CreatedBy { organisation_id: text(random) }),
             warnings: Vec::new(),

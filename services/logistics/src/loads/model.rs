@@ -1,7 +1,7 @@
 //! The load: its document and status.
 
 use common::wire::{FileReference, Warning, WeightMeasure};
-use common::Caller;
+use common::{Caller, first_revision};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -89,6 +89,13 @@ pub struct Load {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
+    /// The number of the revision, as in `ETag`: 1, and one more with each change.
+    #[serde(default = "first_revision")]
+    pub revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC", default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime, required = true)]
+    pub updated_at: Option<Timestamp>,
     /// When the load was delivered.
     #[serde(rename = "completedAtUTC", default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
@@ -113,6 +120,12 @@ pub struct Commodity {
 }
 
 impl Load {
+    /// Begins the next revision, for a change that is stored.
+    pub fn revise(&mut self) {
+        self.revision += 1;
+        self.updated_at = Some(Timestamp::now());
+    }
+
     /// Returns the text that free-text queries match: lower case, one line per field.
     pub fn search_text(&self) -> String {
         fn name(party: Option<&Party>) -> Option<&str> {

@@ -11,8 +11,6 @@ use super::proof::{BeforeProof, Proof};
 #[derive(Clone, Debug)]
 pub(crate) struct StoredLoad {
     pub load: Load,
-    /// The number of the revision, from 1.
-    pub revision: i64,
     /// The proof of delivery as it was given.
     pub proof: Option<Proof>,
     /// What the load had before its proof.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use strum::VariantNames;
 use url::Url;
-use webhooks::sending::{InvalidUrl, Sender, SigningKeys, check_url};
+use webhooks::sending::{InvalidUrl, Message, Sender, SigningKeys, check_url};
 
 use super::model::Event;
 use crate::Settings;
@@ -82,8 +82,8 @@ impl outbox::Channel for Channel {
             tracing::info!(notification = %id, load = load_id(body), event, "notification");
             return Ok(());
         };
-        let sent = webhook.sender.post(&webhook.url, &webhook.keys, claimed.id, claimed.body.0.clone());
-        Ok(sent.await?)
+        let message = Message { id: claimed.id, webhook_id: None, body: claimed.body.0.clone() };
+        Ok(webhook.sender.post(&webhook.url, &webhook.keys, message).await.map(drop)?)
     }
 
     fn report(&self, claimed: &Claimed, outcome: &Outcome) {

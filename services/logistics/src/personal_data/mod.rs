@@ -40,6 +40,7 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             list: store::list_notifications,
             erase: store::erase_notifications,
         },
+        webhooks::DELIVERY_RECORDS,
         webhooks::DELIVERY_COPIES,
     ]
 }

@@ -63,11 +63,12 @@ pub(in crate::personal_data) fn erase_files(
 }
 
 fn erase_in_load(c: &mut AnyConnection, id: Id, files: &BTreeSet<String>) -> Result<(), Error> {
-    let document: Option<Json> = l::loads.find(id).select(l::document).first(c).optional()?;
-    let Some(document) = document else { return Ok(()) };
-    let mut load: Load = document.parse()?;
+    let found = l::loads.find(id).select((l::document, l::revision)).first::<(Json, i64)>(c).optional()?;
+    let Some((document, revision)) = found else { return Ok(()) };
+    let mut load = Load { revision, ..document.parse()? };
     if erase_uploader_names(load.all_files_mut(), files) {
-        let changes = (l::document.eq(Json::of(&load)?), l::revision.eq(l::revision + 1));
+        load.revise();
+        let changes = (l::document.eq(Json::of(&load)?), l::revision.eq(load.revision));
         diesel::update(l::loads.find(id)).set(changes).execute(c)?;
     }
     Ok(())

@@ -59,9 +59,11 @@ pub(crate) fn note_failure(c: &mut AnyConnection, id: &str, reason: &str) -> Res
 
 /// Disables an active webhook.
 pub(crate) fn disable(c: &mut AnyConnection, id: &str, reason: &str) -> Result<(), Error> {
+    let now = shared_now(c)?;
     let changes = (
         w::status.eq(WebhookStatus::Disabled.into_str()),
-        w::status_since.eq(shared_now(c)?),
+        w::status_since.eq(now),
+        w::updated_at.eq(now),
         w::disabled_reason.eq(reason),
         w::revision.eq(w::revision + 1),
     );

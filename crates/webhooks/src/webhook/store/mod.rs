@@ -5,13 +5,14 @@ mod delivering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use common::validation::{Code, ValidationErrors};
 use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::model::{NewWebhook, Webhook, WebhookRow, WebhookStatus};
+use super::model::{NewWebhook, Scope, Webhook, WebhookRow, WebhookStatus};
 use crate::schema::webhooks::{self, dsl as w};
 pub(crate) use delivering::{
     count_disabled, disable, list_unfinished, note_failure, note_success, receiver, remove_deleted,
@@ -44,6 +45,7 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewWebhook) -> Result<Webhook,
         w::slot.eq(slot),
         w::url.eq(&new.url),
         w::events.eq(Json::of(&new.events)?.0),
+        w::scope.eq(new.scope.into_str()),
         w::description.eq(&new.description),
         w::status.eq(WebhookStatus::Active.into_str()),
         w::status_since.eq(now),
@@ -126,7 +128,10 @@ pub(crate) fn list(
 ) -> Result<ResultPage, Error> {
     let visible = || {
         let own = caller.organisation_id_or_empty();
-        if caller.admin { existing() } else { existing().filter(w::organisation_id.eq(own)) }
+        if caller.admin {
+            return existing();
+        }
+        existing().filter(w::organisation_id.eq(own)).filter(w::scope.eq(Scope::Own.into_str()))
     };
     let mut query = visible();
     if let Some((_, last)) = page.position() {
@@ -142,43 +147,51 @@ pub(crate) fn list(
     ResultPage::newest_first(rows.into_iter().map(entry), page, total)
 }
 
-/// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, its revision,
-/// and true if it was disabled.
+/// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, and true if it was
+/// disabled.
 ///
 /// # Errors
-/// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision.
+/// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision,
+/// 400 if the webhook belongs to no organisation and would get its events.
 pub(crate) fn update(
     c: &mut AnyConnection,
     caller: &Caller,
     id: Id,
     condition: &Precondition,
     change: impl FnOnce(&Webhook) -> Webhook,
-) -> Result<(Webhook, i64, bool), Error> {
+) -> Result<(Webhook, bool), Error> {
     let row = find_row(c, caller, id)?;
-    condition.check(row.revision)?;
-    let revision = row.revision;
+    let has_organisation = !row.organisation_id.is_empty();
     let before = row.webhook()?;
+    condition.check(before.revision)?;
     let mut after = change(&before);
     let status_changed = after.status != before.status;
     if status_changed {
         after.disabled_reason = None;
     }
+    if after.scope == Scope::Own && !has_organisation {
+        let message = "must be all: the webhook belongs to no organisation";
+        return Err(ValidationErrors::one("scope", Code::Inconsistent, message).into());
+    }
     if after == before {
-        return Ok((after, revision, false));
+        return Ok((after, false));
     }
     let now = Timestamp::now();
+    (after.revision, after.updated_at) = (before.revision + 1, now);
     let changes = (
         w::url.eq(&after.url),
         w::events.eq(Json::of(&after.events)?.0),
+        w::scope.eq(after.scope.into_str()),
         w::description.eq(&after.description),
         w::status.eq(after.status.into_str()),
         w::disabled_reason.eq(&after.disabled_reason),
-        w::revision.eq(revision + 1),
+        w::revision.eq(after.revision),
+        w::updated_at.eq(now),
         status_changed.then(|| (w::status_since.eq(now), w::failing_since.eq(None::<Timestamp>))),
     );
     diesel::update(w::webhooks.find(id.to_string())).set(changes).execute(c)?;
     let is_disabled = status_changed && after.status == WebhookStatus::Disabled;
-    Ok((after, revision + 1, is_disabled))
+    Ok((after, is_disabled))
 }
 
 /// Marks a webhook as deleted. It is gone for all callers.

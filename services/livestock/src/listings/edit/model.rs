@@ -17,8 +17,6 @@ pub(crate) struct StoredListing {
     pub listing: Listing,
     /// The main category.
     pub category: i32,
-    /// The number of the revision, from 1.
-    pub revision: i64,
 }
 
 /// What is needed to apply patches.
@@ -84,7 +82,7 @@ impl Editor<'_> {
                 return Err(Error::conflict(Reason::ListingClosed, "This listing is closed."));
             }
         }
-        condition.check(stored.revision)
+        condition.check(stored.listing.revision)
     }
 
     /// Returns the listing after a patch. `files` are the complete references of the files that it names.

@@ -20,22 +20,22 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
     let Some((document, category, revision)) = found.first::<(Json, i32, i64)>(c).optional()? else {
         return Err(not_visible(c, id));
     };
-    Ok(StoredListing { listing: document.parse()?, category, revision })
+    Ok(StoredListing { listing: Listing::parse(&document, revision)?, category })
 }
 
-/// Stores an edited listing and its event. Returns its document and revision.
+/// Stores the next revision of a listing and its event. Returns its document and revision.
 pub(crate) fn update(
     c: &mut AnyConnection,
     before: &StoredListing,
     event: &NewEvent<'_>,
 ) -> Result<Revised, Error> {
-    let (listing, revision) = (event.listing, before.revision + 1);
+    let (listing, revision) = (event.listing, event.listing.revision);
     let row = ListingRow::of(listing, before.category)?;
     let document = row.document.clone();
     diesel::update(listings::table.find(listing.id)).set((row, l::revision.eq(revision))).execute(c)?;
     system::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, event)?;
-    report(c, updated_event(listing), listing, event.actor, &document)?;
+    report(c, updated_event(listing), event, &document)?;
     record_spellings(c, listing)?;
     Ok(Revised { document: document.0, revision })
 }

@@ -67,8 +67,9 @@ pub(super) async fn update_listing(
         if changes.is_empty() {
             let mut document = Json::of(before)?.0;
             append_warnings(&mut document, &warnings)?;
-            return Ok((JsonResponse::raw(document).revision(stored.revision), None));
+            return Ok((JsonResponse::raw(document).revision(before.revision), None));
         }
+        listing.revise();
         let owner = [listing.organisation_id.as_str()];
         let share = named.added(&before.files).share(&caller, id, &owner, listing.audience());
         let event = NewEvent { changes, ..NewEvent::new(&listing, Some(before.status), Actor::of(&caller)) };

@@ -63,11 +63,11 @@ pub(super) fn claim(c: &mut AnyConnection, max: i64) -> Result<Vec<DueLocation>,
     let ids: Vec<_> = rows.iter().map(|(id, _)| *id).collect();
     let leased = (d::due_at.eq(now.after(LEASE)), d::attempts.eq(d::attempts + 1));
     diesel::update(d::due_locations.filter(d::listing_id.eq_any(&ids))).set(leased).execute(c)?;
-    let documents = l::listings.filter(l::id.eq_any(&ids)).select((l::id, l::document));
-    let documents: HashMap<_, _> = documents.load::<(Id, Json)>(c)?.into_iter().collect();
+    let documents = l::listings.filter(l::id.eq_any(&ids)).select((l::id, (l::document, l::revision)));
+    let documents: HashMap<_, _> = documents.load::<(Id, (Json, i64))>(c)?.into_iter().collect();
     let mut claimed = Vec::new();
     for (id, attempts) in rows {
-        match documents.get(&id).and_then(|document| parse_open(id, document)) {
+        match documents.get(&id).and_then(|(document, revision)| parse_open(id, document, *revision)) {
             Some(listing) => claimed.push(DueLocation { listing, attempts: attempts.saturating_add(1) }),
             None => set_due(c, id, false)?,
         }
@@ -76,8 +76,8 @@ pub(super) fn claim(c: &mut AnyConnection, max: i64) -> Result<Vec<DueLocation>,
 }
 
 /// Returns a listing, if it can be parsed and is not closed.
-fn parse_open(id: Id, document: &Json) -> Option<Listing> {
-    let Ok(listing) = document.parse::<Listing>() else {
+fn parse_open(id: Id, document: &Json, revision: i64) -> Option<Listing> {
+    let Ok(listing) = Listing::parse(document, revision) else {
         tracing::error!(listing = %id, "the document of a listing cannot be parsed; it gets no coordinates");
         return None;
     };
@@ -89,11 +89,11 @@ fn parse_open(id: Id, document: &Json) -> Option<Listing> {
 pub(super) fn finish(c: &mut AnyConnection, id: Id, finding: &Finding) -> Result<bool, Error> {
     let found = l::listings.find(id).select((l::document, l::category, l::revision));
     let (document, category, revision): (Json, i32, i64) = found.first(c)?;
-    let Some(listing) = parse_open(id, &document) else {
+    let Some(listing) = parse_open(id, &document, revision) else {
         set_due(c, id, false)?;
         return Ok(false);
     };
-    let stored = StoredListing { listing, category, revision };
+    let stored = StoredListing { listing, category };
     let mut listing = stored.listing.clone();
     if !finding.complete(&mut listing) {
         set_due(c, id, false)?;
@@ -102,6 +102,7 @@ pub(super) fn finish(c: &mut AnyConnection, id: Id, finding: &Finding) -> Result
     if changes.is_empty() {
         return Ok(false);
     }
+    listing.revise();
     let (user_id, user_name, organisation_id) = locator(c, id)?;
     let actor = Actor {
         user_id: &user_id,

@@ -67,6 +67,12 @@ pub(super) struct PublicListing {
     #[serde(rename = "createdAtUTC")]
     #[schema(value_type = String, format = DateTime)]
     created_at: Timestamp,
+    /// The number of the revision: 1, and one more with each change.
+    revision: i64,
+    /// When this revision was stored.
+    #[serde(rename = "updatedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Timestamp,
     /// When the listing was published.
     #[serde(rename = "publishedAtUTC", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
@@ -123,6 +129,8 @@ impl PublicListing {
             tags: listing.tags,
             properties: listing.properties,
             created_at: listing.created_at,
+            revision: listing.revision,
+            updated_at: listing.updated_at.unwrap_or(listing.created_at),
             published_at: listing.published_at,
         }
     }

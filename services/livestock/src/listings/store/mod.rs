@@ -9,7 +9,7 @@ use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
-use webhooks::{Event, Subject};
+use webhooks::{Event, EventDetails, Subject};
 
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::model::{Listing, Status};
@@ -73,8 +73,9 @@ pub(crate) fn create(
         set_creation(c, listing)?;
     }
     system::record_uploaders(c, listing.id, &listing.files)?;
-    events::store::record(c, &NewEvent::new(listing, None, actor))?;
-    report(c, listing.status_event(), listing, actor, &row.document)?;
+    let event = NewEvent::new(listing, None, actor);
+    events::store::record(c, &event)?;
+    report(c, listing.status_event(), &event, &row.document)?;
     record_spellings(c, listing)
 }
 
@@ -85,23 +86,30 @@ fn set_creation(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     Ok(())
 }
 
-/// Stores the deliveries of an event, if there is one, that reports a change of a listing to the webhooks of its
-/// organisation.
+/// Stores the deliveries that report a change of a listing to the webhooks of its organisation, if webhooks get an event
+/// of that name.
 pub(super) fn report(
     c: &mut AnyConnection,
-    event: Option<&'static str>,
-    listing: &Listing,
-    actor: Actor<'_>,
+    name: Option<&'static str>,
+    event: &NewEvent<'_>,
     document: &Json,
 ) -> Result<(), Error> {
-    if let Some(name) = event {
+    if let Some(name) = name {
+        let NewEvent { listing, actor, changes, .. } = event;
+        let details = EventDetails {
+            user_id: Some(actor.user_id),
+            organisation_id: actor.organisation_id,
+            changes: (!changes.is_empty()).then(|| serde_json::to_value(changes)).transpose()?,
+            ..EventDetails::default()
+        };
         let subject = Subject {
             organisations: [&listing.organisation_id, ""],
+            reaches_all: true,
             cause: actor.organisation_id.unwrap_or_default(),
             id: listing.id,
             document,
-            details: "",
-            users: &[],
+            details: &details.members()?,
+            users: &[actor.user_id],
         };
         webhooks::emit(c, Event { name, member: "listing", subject })?;
     }
@@ -120,11 +128,9 @@ pub(crate) fn change_status(
     condition: &Precondition,
     to: Status,
 ) -> Result<(Listing, bool), Error> {
-    let Revised { document, revision } = find_revised(c, caller, id)?;
-    let mut listing: Listing = Json(document).parse()?;
-    listing.check_owner(caller)?;
+    let mut listing = find_own(c, caller, id)?;
     let changes = listing.status.check_transition(to)?;
-    condition.check(revision)?;
+    condition.check(listing.revision)?;
     if !changes {
         return Ok((listing, false));
     }
@@ -163,18 +169,19 @@ fn set_status(
         // The previous release published it, and its rows do not say when.
         listing.published_at = events::store::published_at(c, &[listing.id])?.remove(&listing.id);
     }
+    listing.revise();
     let document = Json::of(listing)?;
     let changes = (
         l::status.eq(to.as_str()),
         l::document.eq(&document),
         l::published_at.eq(listing.published_at.unwrap_or(listing.created_at)),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
-        l::revision.eq(l::revision + 1),
+        l::revision.eq(listing.revision),
     );
     diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
     let event = NewEvent { reason, ..NewEvent::new(listing, Some(from), Actor::of(caller)) };
     events::store::record(c, &event)?;
-    report(c, listing.status_event(), listing, Actor::of(caller), &document)?;
+    report(c, listing.status_event(), &event, &document)?;
     record_spellings(c, listing)
 }
 
@@ -216,7 +223,8 @@ pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation.
 pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
-    let listing: Listing = find(c, caller, id)?.parse()?;
+    let Revised { document, revision } = find_revised(c, caller, id)?;
+    let listing = Listing::parse(&Json(document), revision)?;
     listing.check_owner(caller)?;
     Ok(listing)
 }

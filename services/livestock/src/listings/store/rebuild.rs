@@ -1,7 +1,9 @@
 //! Rebuilds the rows that an older version of the code wrote.
 
+use std::collections::HashMap;
+
 use common::Error;
-use database::{Amount, AnyConnection, Id, Json};
+use database::{Amount, AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -17,7 +19,8 @@ use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 
 /// The version of 1.0. Of the columns, its rows lack `search_text`, the rounded coordinates and the time of creation.
-/// Their documents lack the time of publication and may have amounts that the type of the price does not use.
+/// Their documents lack the times of publication and of the last change, and may have amounts that the type of the price
+/// does not use.
 const VERSION_WITHOUT_TEXT: i32 = 1;
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
@@ -53,11 +56,13 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
         }
     }
     let stale = stale_rows().limit(MAX_REBUILT_ROWS);
-    let columns = (l::id, l::category, l::derived, l::document, l::cancelled_as_draft);
-    let rows: Vec<(Id, i32, i32, Json, bool)> = stale.select(columns).load(c)?;
+    let columns = (l::id, l::category, l::derived, (l::document, l::revision), l::cancelled_as_draft);
+    let rows: Vec<(Id, i32, i32, (Json, i64), bool)> = stale.select(columns).load(c)?;
     let ids: Vec<Id> = rows.iter().map(|(id, ..)| *id).collect();
     let published = events::store::published_at(c, &ids)?;
-    for (id, category, version, document, cancelled_as_draft) in &rows {
+    let events = e::listing_events.filter(e::listing_id.eq_any(&ids)).order(e::n).select((e::listing_id, e::at));
+    let changed: HashMap<Id, Timestamp> = events.load::<(Id, Timestamp)>(c)?.into_iter().collect();
+    for (id, category, version, (document, revision), cancelled_as_draft) in &rows {
         let row = diesel::update(listings::table.find(id));
         let Ok(mut listing) = document.parse::<Listing>() else {
             tracing::error!(listing = %id, "the document of a listing cannot be parsed; its columns stay as they are");
@@ -67,14 +72,21 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
         let was_published = listing.status != Status::Draft && !cancelled_as_draft;
         let published_at = published.get(id).copied().or(listing.published_at).unwrap_or(listing.created_at);
         listing.published_at = was_published.then_some(published_at);
+        if listing.updated_at.is_none() {
+            listing.updated_at = Some(changed.get(id).copied().unwrap_or(listing.created_at));
+        }
+        listing.revision = *revision;
         let is_price_shown = listing.price.unused().is_empty();
+        if !is_price_shown {
+            // Clients that know the revision get the listing again.
+            listing.revise();
+        }
         listing.price = listing.price.without_unused();
         let row = row.set(l::document.eq(Json::of(&listing)?));
         row.execute(c)?;
         if !is_price_shown {
-            // Clients that know the revision get the listing again. So does the sort by price.
             let price = listing.price.sort_amount().map(Amount::scaled);
-            let changes = (l::price.eq(price), l::revision.eq(l::revision + 1));
+            let changes = (l::price.eq(price), l::revision.eq(listing.revision));
             diesel::update(listings::table.find(id)).set(changes).execute(c)?;
         }
         if published_at != listing.created_at && was_published {

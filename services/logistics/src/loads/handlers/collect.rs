@@ -211,22 +211,22 @@ async fn record<R: Record>(
             // Checks again: another request may have changed the load.
             let stored = store::find_to_prove(c, &caller, id)?;
             if requested.is_recorded(&stored.load) {
-                condition.check(stored.revision)?;
-                return Ok((respond(stored.load, stored.revision, Vec::new())?, None));
+                condition.check(stored.load.revision)?;
+                return Ok((respond(stored.load, Vec::new())?, None));
             }
             let mut load = stored.load.clone();
             let new = R::of(&form, files.clone(), now)?;
             let warnings = check(&new, &load, R::captured_at(&form), &service)?;
-            condition.check(stored.revision)?;
+            condition.check(stored.load.revision)?;
             new.apply(&mut load);
             let changes = changes(&stored.load, &load);
             let event = NewEvent { changes, ..NewEvent::new(id, R::EVENT, &caller) };
-            let revision = stored.revision + 1;
+            load.revise();
             R::notify(c, &load, &caller)?;
-            store::update(c, &Update { load: &load, revision, event, proof: None })?;
+            store::update(c, &Update { load: &load, event, proof: None })?;
             let share = found.share(&caller, id, &load.parties(), &load.parties());
             system::record_share(c, share.as_ref())?;
-            Ok((respond(load, revision, warnings)?, share))
+            Ok((respond(load, warnings)?, share))
         })
     });
     let (response, share) = run.await?;

@@ -48,7 +48,7 @@ pub(super) async fn correct(
         let checked = found.and_then(|stored| {
             let previous = proof_to_correct(&stored, &caller)?;
             form.correct(previous, &stored.load, tolerance)?;
-            condition.check(stored.revision)
+            condition.check(stored.load.revision)
         });
         match checked {
             Ok(()) => {}
@@ -68,21 +68,21 @@ pub(super) async fn correct(
             let previous = proof_to_correct(&stored, &caller)?;
             let mut load = stored.load.clone();
             let proof = form.correct(previous, &load, tolerance)?;
-            condition.check(stored.revision)?;
+            condition.check(stored.load.revision)?;
             let warnings = form.warnings(&proof, &load, tolerance);
             if proof == *previous {
-                return Ok((respond(load, stored.revision, warnings)?, None));
+                return Ok((respond(load, warnings)?, None));
             }
             proof.correct(previous, &mut load, &files, &stored.before_proof.files);
+            load.revise();
             let changes = changes(&stored.load, &load);
             let reason = Some(form.reason.0.as_str());
             let event = NewEvent { reason, changes, ..NewEvent::new(id, EventType::Corrected, &caller) };
-            let (revision, new_proof) = (stored.revision + 1, Some(NewProof::Corrected(&proof)));
-            store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
+            store::update(c, &Update { load: &load, event, proof: Some(NewProof::Corrected(&proof)) })?;
             let added = found.added(&stored.load.files);
             let share = added.share(&caller, id, &load.parties(), &load.parties());
             system::record_share(c, share.as_ref())?;
-            Ok((respond(load, revision, warnings)?, share))
+            Ok((respond(load, warnings)?, share))
         })
     });
     let (response, share) = run.await?;

@@ -61,7 +61,7 @@ pub(super) async fn revoke(
 ) -> Result<JsonResponse, Error> {
     let (id, driver) = (path.id()?, check_path_text(names.into_inner().1)?);
     let effect = move |c: &mut _| {
-        let stored = store::find_own_stored(c, &caller, id)?;
+        let mut stored = store::find_own_stored(c, &caller, id)?;
         let since = store::carried_since(c, &stored.load, &caller)?;
         let sent_at = since.map(|since| since.at);
         // Ids are stored in this form. Earlier releases stored some as they were written.
@@ -73,7 +73,7 @@ pub(super) async fn revoke(
         } else {
             return Err(Error::NotFound);
         };
-        condition.check(stored.revision)?;
+        condition.check(stored.load.revision)?;
         let is_earlier = match since {
             Some(since) => history::senders(c, id)?.get(removed).is_some_and(|by| since.is_after_any(by)),
             None => false,
@@ -83,7 +83,7 @@ pub(super) async fn revoke(
                 "The organiser sent the load to this driver too, and alone can revoke it.",
             ));
         }
-        store::revoke_driver(c, &stored.load, removed, &caller)
+        store::revoke_driver(c, &mut stored.load, removed, &caller)
     };
     app.db.write(effect).await?;
     app.webhooks.wake();

@@ -113,23 +113,23 @@ async fn record(
             // Uses the parties in the transaction, because a carrier may have been assigned meanwhile.
             let share = found.share(&caller, id, &load.parties(), &load.parties());
             if stored.is_proven_by(&proof) {
-                condition.check(stored.revision)?;
+                condition.check(before.revision)?;
                 // A correction may have replaced the values of this proof.
                 let present = stored.corrected_proof.as_ref().unwrap_or(&proof);
                 let warnings = present.warnings(before, tolerance);
-                return Ok((respond(load, stored.revision, warnings)?, share));
+                return Ok((respond(load, warnings)?, share));
             }
             proof::check(&proof, captured_at, before, stored.proof.is_some(), tolerance)?;
-            condition.check(stored.revision)?;
+            condition.check(before.revision)?;
             proof.complete(&mut load, &files, completed_at);
+            load.revise();
             let event = NewEvent {
                 changes: changes(before, &load),
                 ..NewEvent::new(id, EventType::Completed, &caller)
             };
-            let (revision, new_proof) =
-                (stored.revision + 1, Some(NewProof::Original { proof: &proof, before }));
-            store::update(c, &Update { load: &load, revision, event, proof: new_proof })?;
-            let response = respond(load, revision, proof.warnings(before, tolerance))?;
+            let new_proof = Some(NewProof::Original { proof: &proof, before });
+            store::update(c, &Update { load: &load, event, proof: new_proof })?;
+            let response = respond(load, proof.warnings(before, tolerance))?;
             system::record_share(c, share.as_ref())?;
             Ok((response, share))
         })
@@ -155,7 +155,7 @@ pub(super) async fn refuse(
 }
 
 /// Returns the load with its warnings as the response.
-pub(super) fn respond(mut load: Load, revision: i64, warnings: Vec<Warning>) -> Result<JsonResponse, Error> {
+pub(super) fn respond(mut load: Load, warnings: Vec<Warning>) -> Result<JsonResponse, Error> {
     load.warnings = warnings;
-    Ok(JsonResponse::json(&load)?.revision(revision).names_uploaders(load.id, load.all_files()))
+    Ok(JsonResponse::json(&load)?.revision(load.revision).names_uploaders(load.id, load.all_files()))
 }

@@ -105,7 +105,8 @@ async fn send(
             let mut load = before.clone();
             let is_assigned = recipient.check_and_assign(&mut load)?;
             if is_assigned {
-                store::assign_carrier(c, &load)?;
+                load.revise();
+                store::save(c, &load)?;
             }
             let (event_type, changes) = match &recipient {
                 Recipient::Driver(driver) => {

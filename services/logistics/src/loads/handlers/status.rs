@@ -44,7 +44,9 @@ pub(super) async fn accept(
         store::accept(c, &caller, id, &condition)?;
         JsonResponse::json(&ActionResult::new("The load is accepted."))
     };
-    idempotency.run(&app.db, fingerprint, async || Ok(effect)).await
+    let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
+    app.webhooks.wake();
+    Ok(response)
 }
 
 /// Cancel a load
@@ -78,11 +80,12 @@ pub(super) async fn cancel(
         }
         let mut load = stored.load;
         Action::Cancel.check(load.status)?;
-        condition.check(stored.revision)?;
+        condition.check(load.revision)?;
         if load.status == Status::Cancelled {
-            return respond(load, stored.revision, Vec::new());
+            return respond(load, Vec::new());
         }
         load.status = Status::Cancelled;
+        load.revise();
         let event =
             NewEvent { reason: reason.as_deref(), ..NewEvent::new(id, EventType::Cancelled, &caller) };
         let drivers = store::driver_ids(c, id)?;
@@ -94,7 +97,7 @@ pub(super) async fn cancel(
             recipients: Recipients::Drivers(&drivers),
         };
         notifications::create(c, &notification)?;
-        store::update(c, &Update { load: &load, revision: stored.revision + 1, event, proof: None })
+        store::update(c, &Update { load: &load, event, proof: None })
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();
@@ -132,11 +135,12 @@ pub(super) async fn reopen(
                 "Only the organiser of a load, and the organisation that created it and may end it, can reopen it.",
             ));
         }
-        condition.check(stored.revision)?;
+        condition.check(stored.load.revision)?;
         let before = stored.load.clone();
         if !stored.reopen() {
-            return respond(stored.load, stored.revision, Vec::new());
+            return respond(stored.load, Vec::new());
         }
+        stored.load.revise();
         let mut changes = changes(&before, &stored.load);
         if let Some(at) = before.completed_at {
             changes.insert("completedAtUTC", Change::new(Some(json!(at)), None));
@@ -144,7 +148,7 @@ pub(super) async fn reopen(
         let reason = Some(form.reason.0.as_str());
         let event = NewEvent { reason, changes, ..NewEvent::new(id, EventType::Reopened, &caller) };
         let proof = before.completed_at.map(|_| NewProof::Undone);
-        store::update(c, &Update { load: &stored.load, revision: stored.revision + 1, event, proof })
+        store::update(c, &Update { load: &stored.load, event, proof })
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.webhooks.wake();

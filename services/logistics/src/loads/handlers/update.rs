@@ -70,7 +70,7 @@ pub(super) async fn update(
         edit::apply(&requested, &mut load, &service.commodities, &caller, &files.named.references()?)?;
         let changes = changes(before, &load);
         if changes.is_empty() {
-            return Ok((JsonResponse::json(&load)?.revision(stored.revision), Vec::new()));
+            return Ok((JsonResponse::json(&load)?.revision(load.revision), Vec::new()));
         }
         let mut shares = Vec::new();
         shares.extend(files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties()));
@@ -78,10 +78,10 @@ pub(super) async fn update(
             let (owners, carrier) = (file_owners(before, &load, &caller), load.carrier_id());
             shares.extend(files.kept.share_owned(&caller, id, &owners, carrier.as_slice()));
         }
-        let revision = stored.revision + 1;
-        shares.extend(store::release_carrier(c, before, (&mut load, revision), &caller)?);
+        load.revise();
+        shares.extend(store::release_carrier(c, before, &mut load, &caller)?);
         let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, &caller) };
-        let update = Update { load: &load, revision, event, proof: None };
+        let update = Update { load: &load, event, proof: None };
         let response = store::update(c, &update)?;
         for share in &shares {
             system::record_share(c, Some(share))?;

@@ -7,6 +7,7 @@ pub(super) use common::history::{Change, Changes, order};
 pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
 pub(crate) use store::names_driver;
 pub(super) use store::{
-    CarrierSince, EVENT_COLUMNS, EventRow, added_files, carrier_since, event, list, record, record_created,
+    CarrierSince, EVENT_COLUMNS, EventRow, added_files, carrier_since, event, hide_predecessor, list, record,
+    record_created,
     senders,
 };

@@ -44,8 +44,9 @@ impl EventType {
             Self::Reopened => Some("load.reopened"),
             Self::SentToDriver => Some("load.sent_to_driver"),
             Self::SentToCarrier => Some("load.sent_to_carrier"),
+            Self::Accepted => Some("load.accepted"),
             Self::DriverRevoked => Some("load.driver_revoked"),
-            Self::Created | Self::Accepted | Self::Released => None,
+            Self::Created | Self::Released => None,
         }
     }
 }

@@ -244,19 +244,26 @@ pub(crate) fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent,
     let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes) = row;
     if let (true, Some(recorded)) = (hides_predecessor, &changes) {
         let mut recorded: Value = recorded.parse()?;
-        if organisation_id.is_some() && recorded["carrierId"]["from"].as_str() == organisation_id.as_deref() {
+        if hide_predecessor(&mut recorded, organisation_id.as_deref()) {
             (user_id, user_name, organisation_id) = (None, None, None);
-        }
-        if let Some(members) = recorded.as_object_mut() {
-            members.values_mut().filter_map(Value::as_object_mut).for_each(|change| {
-                change.retain(|side, _| !side.starts_with("from"));
-            });
-            members.retain(|_, change| change.as_object().is_some_and(|change| !change.is_empty()));
         }
         changes = Some(Json::of(&recorded)?);
     }
     let changes = changes.as_ref().map(Json::parse).transpose()?;
     Ok(LoadEvent { id, event_type, user_id, user_name, organisation_id, at, reason, changes })
+}
+
+/// Leaves out of the changes of an event that gave a load another carrier what the load was before. Returns true if the
+/// organisation, which made the change, is the previous carrier.
+pub(crate) fn hide_predecessor(changes: &mut Value, organisation_id: Option<&str>) -> bool {
+    let is_predecessor = organisation_id.is_some() && changes["carrierId"]["from"].as_str() == organisation_id;
+    if let Some(members) = changes.as_object_mut() {
+        members.values_mut().filter_map(Value::as_object_mut).for_each(|change| {
+            change.retain(|side, _| !side.starts_with("from"));
+        });
+        members.retain(|_, change| change.as_object().is_some_and(|change| !change.is_empty()));
+    }
+    is_predecessor
 }
 
 /// Columns of a load from which its first events are read.

@@ -1,11 +1,16 @@
 //! Fills in what older versions did not store of loads.
 
-use common::{Error, backfill};
-use database::{AnyConnection, Database, Id, IdSql};
-use diesel::prelude::*;
-use diesel::sql_types::{Array, Text};
+use std::collections::HashMap;
 
+use common::{Error, backfill};
+use database::{AnyConnection, Database, Id, IdSql, Json, Timestamp};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::{Array, Bool, Text};
+
+use crate::loads::model::Load;
 use crate::loads::reference::similarity_key;
+use crate::schema::load_events::dsl as e;
 use crate::schema::loads::dsl as l;
 
 /// The number of loads that are filled in at once, which takes a fraction of a second.
@@ -95,12 +100,64 @@ fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
     Ok(ids.len())
 }
 
+/// The condition for loads whose documents do not show their revision: an older version stored or changed them. That of
+/// the partial index on these loads.
+fn is_stale(c: &AnyConnection) -> &'static str {
+    match c {
+        AnyConnection::Sqlite(_) => "json_extract(document, '$.revision') IS NOT revision",
+        AnyConnection::Postgres(_) => "(document ->> 'revision') IS DISTINCT FROM CAST(revision AS TEXT)",
+    }
+}
+
+/// Returns true if there are loads whose documents do not show their revision.
+fn has_stale_revisions(c: &mut AnyConnection) -> Result<bool, Error> {
+    let stale = l::loads.filter(sql::<Bool>(is_stale(c))).order(l::id).select(l::id);
+    Ok(stale.first::<Id>(c).optional()?.is_some())
+}
+
+/// A load whose document does not show its revision.
+#[derive(QueryableByName)]
+#[diesel(table_name = crate::schema::loads)]
+struct StaleRevision {
+    id: Id,
+    revision: i64,
+    created_at: Timestamp,
+    document: Json,
+}
+
+/// Events that raise no revision.
+const SENDINGS: [&str; 3] = ["sent_to_driver", "sent_to_carrier", "released"];
+
+/// Fills in the revisions of up to [`BACKFILL_SIZE`] documents, with the time of the last change. Returns the number of
+/// loads.
+fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
+    let stale = format!(
+        "SELECT id, revision, created_at, document FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
+        is_stale(c),
+        c.skip_locked()
+    );
+    let loads: Vec<StaleRevision> = diesel::sql_query(stale).load(c)?;
+    let ids: Vec<Id> = loads.iter().map(|load| load.id).collect();
+    let changes = e::load_events.filter(e::load_id.eq_any(&ids)).filter(e::event_type.ne_all(SENDINGS));
+    let changes = changes.order(e::n).select((e::load_id, e::at));
+    let changed: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
+    for StaleRevision { id, revision, created_at, document } in loads {
+        let updated_at = changed.get(&id).copied().unwrap_or(created_at);
+        let load = Load { revision, updated_at: Some(updated_at), ..document.parse()? };
+        diesel::update(l::loads.find(id)).set(l::document.eq(Json::of(&load)?)).execute(c)?;
+    }
+    Ok(ids.len())
+}
+
 /// A column to fill in: whether there are such loads, and the function that fills in some and returns their number.
 type Column = (fn(&mut AnyConnection) -> Result<bool, Error>, fn(&mut AnyConnection) -> Result<usize, Error>);
 
 /// The creator first: loads with a similar reference are found by it.
-const COLUMNS: [Column; 2] =
-    [(has_unknown_creators, fill_creators), (has_unknown_similarity, fill_similarity_keys)];
+const COLUMNS: [Column; 3] = [
+    (has_unknown_creators, fill_creators),
+    (has_unknown_similarity, fill_similarity_keys),
+    (has_stale_revisions, fill_revisions),
+];
 
 /// Fills in loads for up to two seconds. [`run_backfill`] fills in the rest.
 ///

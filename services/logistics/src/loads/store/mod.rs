@@ -32,13 +32,13 @@ pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_sim
 pub(crate) use fulltext::run_fulltext_indexer;
 use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
-use row::InsertLoad;
+use row::{Creation, InsertLoad};
 pub(super) use row::LoadRow;
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
 use staged::{announce_later, announce_one};
-use webhooks::{Event, WithDeliveries};
+use webhooks::{Event, EventDetails, Subject, WithDeliveries};
 
 /// The id of a creator.
 type CreatorOf<'a> =
@@ -55,7 +55,8 @@ pub(crate) fn create(
     creator: &Creator,
 ) -> Result<(JsonResponse, bool), Error> {
     let row = LoadRow::new(load)?.created_by(creator);
-    let event = Event { name: CREATED, member: "load", subject: row.subject(&row.created_by) };
+    let creation = row.creation()?;
+    let event = Event { name: CREATED, member: "load", subject: creation.subject() };
     let may_have_deliveries = !c.is_distributed() || webhooks::has_webhook(c, &event.subject)?;
     let deliveries = match c {
         AnyConnection::Sqlite(sqlite) => {
@@ -81,7 +82,8 @@ pub(crate) fn create(
 /// Inserts loads, and the deliveries of their events. On SQLite, whose other writes wait meanwhile, only some of them:
 /// [`announce`] stores the rest.
 pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(), Error> {
-    let subjects: Vec<_> = rows.iter().map(|row| row.subject(&row.created_by)).collect();
+    let creations = rows.iter().map(LoadRow::creation).collect::<Result<Vec<_>, Error>>()?;
+    let subjects: Vec<_> = creations.iter().map(Creation::subject).collect();
     let mut announced = webhooks::emit_many(c, CREATED, "load", &subjects)?.subjects;
     while announced < rows.len() && matches!(c, AnyConnection::Postgres(_)) {
         announced += webhooks::emit_many(c, CREATED, "load", &subjects[announced..])?.subjects;
@@ -126,11 +128,10 @@ pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Res
     else {
         return Err(not_visible(c, id));
     };
-    let load = with_creator(document.parse()?, created_by.as_deref());
+    let load = parse(&document, created_by.as_deref(), revision)?;
     Ok(StoredLoad {
         created_by: created_by.or_else(|| load.creator_id().map(str::to_owned)).filter(|id| !id.is_empty()),
         load,
-        revision,
         proof: proof.as_ref().map(Json::parse).transpose()?,
         before_proof: proof.as_ref().map(Json::parse).transpose()?.unwrap_or_default(),
         corrected_proof: corrected.as_ref().map(Json::parse).transpose()?,
@@ -155,11 +156,14 @@ pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> R
 /// # Errors
 /// 404 if there is no such load, 403 if the caller has no part in it; also for its driver, who may only read it.
 pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
-    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select((l::document, l::created_by));
-    let Some((document, created_by)) = found.first::<(Json, Option<String>)>(c).optional()? else {
+    let columns = (l::document, l::created_by, l::revision);
+    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(columns);
+    let Some((document, created_by, revision)) =
+        found.first::<(Json, Option<String>, i64)>(c).optional()?
+    else {
         return Err(not_visible(c, id));
     };
-    Ok(with_creator(document.parse()?, created_by.as_deref()))
+    parse(&document, created_by.as_deref(), revision)
 }
 
 /// Returns a load with what its document does not show, as [`find_own`] does.
@@ -186,14 +190,17 @@ pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result
     Ok(load)
 }
 
-/// Adds the creator to a load of an older version whose creator was not filled in yet: the organiser, or else the
-/// carrier, before a change replaces them. `created_by` is the column.
-fn with_creator(mut load: Load, created_by: Option<&str>) -> Load {
+/// Returns a load with what an older version did not store and was not filled in yet: its revision and, before a change
+/// replaces the parties, its creator, which is the organiser, or else the carrier. `created_by` and `revision` are the
+/// columns.
+fn parse(document: &Json, created_by: Option<&str>, revision: i64) -> Result<Load, Error> {
+    let mut load = Load { revision, ..document.parse()? };
+    load.updated_at.get_or_insert(load.created_at);
     if created_by.is_none() && load.created_by.is_none() {
         let party = load.parties().first().map(|id| (*id).to_owned());
         load.created_by = party.map(|organisation_id| CreatedBy { organisation_id });
     }
-    load
+    Ok(load)
 }
 
 /// The creator to store with a change of a load, in case that it was not filled in yet.
@@ -202,9 +209,9 @@ fn creator(load: &Load) -> CreatorOf<'_> {
     known.bind::<Text, _>(load.creator_id().unwrap_or_default()).sql(")")
 }
 
-/// Updates a load that got a carrier.
-pub(crate) fn assign_carrier(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
-    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)), l::revision.eq(l::revision + 1));
+/// Stores the next revision of a load.
+pub(crate) fn save(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
+    let columns = (LoadRow::new(load)?, l::created_by.eq(creator(load)), l::revision.eq(load.revision));
     diesel::update(loads::table.find(load.id)).set(columns).execute(c)?;
     Ok(())
 }
@@ -220,10 +227,8 @@ pub(crate) fn list_by_ids(
 
 /// A change of a load.
 pub(crate) struct Update<'a> {
-    /// The load after the change.
+    /// The next revision of the load.
     pub load: &'a Load,
-    /// The next revision.
-    pub revision: i64,
     pub event: NewEvent<'a>,
     /// A new proof of delivery: the original one, or a corrected one.
     pub proof: Option<NewProof<'a>>,
@@ -247,9 +252,9 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     announce_one(c, update.load.id)?;
     let row = LoadRow::new(update.load)?;
     let response = JsonResponse::raw(row.document.0.clone())
-        .revision(update.revision)
+        .revision(update.load.revision)
         .names_uploaders(update.load.id, update.load.all_files());
-    let columns = (row, l::revision.eq(update.revision), l::created_by.eq(creator(update.load)));
+    let columns = (row, l::revision.eq(update.load.revision), l::created_by.eq(creator(update.load)));
     let target = loads::table.find(update.load.id);
     match update.proof {
         None => diesel::update(target).set(columns).execute(c)?,
@@ -271,27 +276,59 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     Ok(response)
 }
 
-/// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier.
+/// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier. A new
+/// carrier does not learn its predecessor, and so gets an event of its own.
 pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) -> Result<(), Error> {
-    if let Some(name) = change.event_type.webhook_event() {
-        let row = LoadRow::new(load)?;
-        let cause = change.caller.organisation_id_or_empty();
-        webhooks::emit(c, Event { name, member: "load", subject: row.subject(cause) })?;
+    let Some(name) = change.event_type.webhook_event() else { return Ok(()) };
+    let (row, caller) = (LoadRow::new(load)?, change.caller);
+    let (changes, is_sent) = (&change.changes, change.event_type == EventType::SentToCarrier);
+    let driver = changes.get("driverId").and_then(|change| change.to.as_ref()?.as_str());
+    let all = EventDetails {
+        user_id: Some(&caller.user_id),
+        organisation_id: caller.organisation.as_ref().map(|own| own.id.as_str()),
+        changes: (!changes.is_empty()).then(|| serde_json::to_value(changes)).transpose()?,
+        driver_id: driver,
+        carrier_id: load.carrier_id().filter(|_| is_sent),
+    };
+    let mut emit = |details: &EventDetails<'_>, organisations, reaches_all| {
+        let users: Vec<&str> = details.user_id.into_iter().collect();
+        let subject = Subject {
+            organisations,
+            reaches_all,
+            cause: caller.organisation_id_or_empty(),
+            id: load.id,
+            document: &row.document,
+            details: &details.members()?,
+            users: &users,
+        };
+        webhooks::emit(c, Event { name, member: "load", subject }).map(drop)
+    };
+    let [organiser, carrier] = row.organisations();
+    if !changes.contains_key("carrierId") || carrier.is_empty() || carrier == organiser {
+        return emit(&all, [organiser, carrier], true);
     }
-    Ok(())
+    emit(&all, [organiser, ""], true)?;
+    let mut details = all.clone();
+    if let Some(changes) = &mut details.changes
+        && history::hide_predecessor(changes, details.organisation_id)
+    {
+        (details.user_id, details.organisation_id) = (None, None);
+    }
+    emit(&details, [carrier, ""], false)
 }
 
 /// Revokes a driver: removes what is pending for the driver, and records and reports the event.
 pub(crate) fn revoke_driver(
     c: &mut AnyConnection,
-    load: &Load,
+    load: &mut Load,
     driver: &str,
     caller: &Caller,
 ) -> Result<(), Error> {
-    diesel::update(loads::table.find(load.id)).set(l::revision.eq(l::revision + 1)).execute(c)?;
+    load.revise();
+    save(c, load)?;
     let revocation = Revocation { load, driver, caller };
     revocation.record(c, None)?;
-    revocation.report(c, &load.parties(), &Json::of(load)?)
+    revocation.report(c, &load.parties(), (&Json::of(load)?, true))
 }
 
 /// Accepts a load for its organiser, whose completed export contains it from then on. Does nothing if the load needs no
@@ -306,31 +343,25 @@ pub(crate) fn accept(
     id: Id,
     condition: &Precondition,
 ) -> Result<(), Error> {
-    type Columns = (Option<String>, Option<bool>, String, i64);
-    let found = readable(caller).filter(l::id.eq(id)).select((
-        l::organiser_id,
-        l::awaits_acceptance,
-        l::status,
-        l::revision,
-    ));
-    let found = found.first::<Columns>(c).optional()?;
-    let Some((organiser, awaits_acceptance, status, revision)) = found else {
-        return Err(not_visible(c, id));
-    };
-    if !organiser.is_some_and(|organiser| caller.acts_for(&organiser)) {
+    let mut load = find_stored(c, caller, id)?.load;
+    let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
+    if !organiser.is_some_and(|organiser| caller.acts_for(organiser)) {
         return Err(Error::Forbidden("Only the organiser of a load can accept it."));
     }
-    Action::Accept.check(status.parse().map_err(|error: strum::ParseError| Error::Internal(error.into()))?)?;
-    condition.check(revision)?;
-    if awaits_acceptance == Some(true) {
+    Action::Accept.check(load.status)?;
+    condition.check(load.revision)?;
+    let stored = loads::table.find(id);
+    if stored.select(l::awaits_acceptance).first::<Option<bool>>(c)? == Some(true) {
+        load.revise();
         let accepted = (
             l::awaits_acceptance.eq(None::<bool>),
             l::accepted_at.eq(Timestamp::now()),
             l::accepted_by.eq(&caller.user_id),
-            l::revision.eq(l::revision + 1),
+            l::revision.eq(load.revision),
         );
-        diesel::update(loads::table.find(id)).set(accepted).execute(c)?;
-        history::record(c, &NewEvent::new(id, EventType::Accepted, caller))?;
+        diesel::update(stored).set(accepted).execute(c)?;
+        let event = NewEvent::new(id, EventType::Accepted, caller);
+        update(c, &Update { load: &load, event, proof: None })?;
     }
     Ok(())
 }

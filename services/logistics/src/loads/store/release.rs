@@ -8,7 +8,7 @@ use common::{Caller, Error};
 use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 use serde_json::json;
-use webhooks::{Event, Subject};
+use webhooks::{Event, EventDetails, Subject};
 
 use super::drivers;
 use crate::loads::history::{self, Audience, CarrierSince, Change, Changes, EventType, NewEvent};
@@ -28,28 +28,29 @@ const DRIVER_REVOKED: &str = "load.driver_revoked";
 
 /// Ends the rights of the carrier that a change replaces, if its organisation has no other part in the load: revokes
 /// the drivers that it sent, reports to its webhooks that it lost the load, and removes the names of its users from the
-/// files that the load keeps. `revision` is the next one. Returns the end of the sharing of files.
+/// files that the load keeps. Returns the end of the sharing of files.
 pub(crate) fn release_carrier(
     c: &mut AnyConnection,
     before: &Load,
-    (load, revision): (&mut Load, i64),
+    load: &mut Load,
     caller: &Caller,
 ) -> Result<Option<DueShare>, Error> {
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     let (document, released) = (Json::of(before)?, released(before));
-    let audience = Audience { revision, reference: &before.reference, organiser: None, carrier: old };
+    let audience = Audience { revision: load.revision, reference: &before.reference, organiser: None, carrier: old };
     for driver in drivers_of_carrier(c, before.id, old)? {
         drivers::remove_driver(c, load.id, &driver, None)?;
         let revocation = Revocation { load, driver: &driver, caller };
         revocation.record(c, Some(Audience { organiser, ..audience }))?;
-        revocation.report(c, organiser.as_slice(), &document)?;
-        revocation.report(c, &[old], &released)?;
+        revocation.report(c, organiser.as_slice(), (&document, true))?;
+        revocation.report(c, &[old], (&released, false))?;
     }
     notifications::drop_pending(c, load.id, notifications::Event::SentToCarrier, old)?;
     let cause = caller.organisation_id_or_empty();
     let subject = Subject {
         organisations: [old, ""],
+        reaches_all: true,
         cause,
         id: load.id,
         document: &released,
@@ -177,34 +178,44 @@ pub(super) struct Revocation<'a> {
 }
 
 impl Revocation<'_> {
+    fn changes(&self) -> Changes {
+        Changes::from([("driverId", Change::new(Some(json!(self.driver)), None))])
+    }
+
     /// Removes the pending notifications of the driver, and records the event.
     pub(super) fn record(&self, c: &mut AnyConnection, audience: Option<Audience<'_>>) -> Result<(), Error> {
         let load_id = self.load.id;
         notifications::drop_pending(c, load_id, notifications::Event::SentToDriver, self.driver)?;
-        let changes = Changes::from([("driverId", Change::new(Some(json!(self.driver)), None))]);
         history::record(
             c,
-            &NewEvent { changes, audience, ..NewEvent::new(load_id, EventType::DriverRevoked, self.caller) },
+            &NewEvent { changes: self.changes(), audience, ..NewEvent::new(load_id, EventType::DriverRevoked, self.caller) },
         )
     }
 
-    /// Stores the deliveries of the event to the webhooks of up to two organisations. `document` is the load as they
-    /// read it.
+    /// Stores the deliveries of the event to the webhooks of up to two organisations and, with `reaches_all`, to those
+    /// for the events of all. `document` is the load as they read it.
     pub(super) fn report(
         &self,
         c: &mut AnyConnection,
         organisations: &[&str],
-        document: &Json,
+        (document, reaches_all): (&Json, bool),
     ) -> Result<(), Error> {
         let organisation = |index: usize| organisations.get(index).copied().unwrap_or_default();
-        let details = format!("\"driverId\":{},", json!(self.driver));
+        let details = EventDetails {
+            user_id: Some(&self.caller.user_id),
+            organisation_id: self.caller.organisation.as_ref().map(|own| own.id.as_str()),
+            changes: Some(json!(self.changes())),
+            driver_id: Some(self.driver),
+            carrier_id: None,
+        };
         let subject = Subject {
             organisations: [organisation(0), organisation(1)],
+            reaches_all,
             cause: self.caller.organisation_id_or_empty(),
             id: self.load.id,
             document,
-            details: &details,
-            users: &[],
+            details: &details.members()?,
+            users: &[&self.caller.user_id],
         };
         webhooks::emit(c, Event { name: DRIVER_REVOKED, member: "load", subject })?;
         Ok(())

@@ -8,7 +8,7 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Bool, HasSqlType, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
-use webhooks::Subject;
+use webhooks::{EventDetails, Subject};
 
 use crate::loads::model::Load;
 use crate::loads::party::{Creator, Party};
@@ -82,12 +82,19 @@ impl LoadRow {
         }
     }
 
-    /// Returns the load as the subject of events for the webhooks of its organiser and carrier.
-    /// `cause` is the organisation that creates or changes it.
-    pub(super) fn subject<'a>(&'a self, cause: &'a str) -> Subject<'a> {
-        let organisations =
-            [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default());
-        Subject { organisations, cause, id: self.id, document: &self.document, details: "", users: &[] }
+    /// Returns the ids of the organiser and the carrier, whose webhooks get the events of the load. An empty text is
+    /// none.
+    pub(super) fn organisations(&self) -> [&str; 2] {
+        [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the creation of the load, to report it to webhooks.
+    pub(super) fn creation(&self) -> Result<Creation<'_>, Error> {
+        Creation::new(
+            (self.id, &self.document, self.organisations()),
+            &self.created_by,
+            self.creator_id.as_deref(),
+        )
     }
 
     /// Returns the id of the load.
@@ -101,6 +108,42 @@ impl LoadRow {
         self.creator_id = Some(creator.user_id.clone());
         self.creator_name = Some(creator.user_name.clone());
         self
+    }
+}
+
+/// The creation of a load, as webhooks get it.
+pub(super) struct Creation<'a> {
+    id: Id,
+    document: &'a Json,
+    organisations: [&'a str; 2],
+    /// The organisation that created it. An empty text is none.
+    cause: &'a str,
+    users: Vec<&'a str>,
+    details: String,
+}
+
+impl<'a> Creation<'a> {
+    pub(super) fn new(
+        (id, document, organisations): (Id, &'a Json, [&'a str; 2]),
+        cause: &'a str,
+        user_id: Option<&'a str>,
+    ) -> Result<Self, Error> {
+        let organisation_id = Some(cause).filter(|id| !id.is_empty());
+        let details = EventDetails { user_id, organisation_id, ..EventDetails::default() }.members()?;
+        Ok(Self { id, document, organisations, cause, users: user_id.into_iter().collect(), details })
+    }
+
+    /// Returns the subject of the event.
+    pub(super) fn subject(&self) -> Subject<'_> {
+        Subject {
+            organisations: self.organisations,
+            reaches_all: true,
+            cause: self.cause,
+            id: self.id,
+            document: self.document,
+            details: &self.details,
+            users: &self.users,
+        }
     }
 }
 

@@ -15,8 +15,8 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use diesel::sqlite::SqliteConnection;
-use webhooks::Subject;
 
+use super::row::Creation;
 use super::{CREATED, InsertLoad, LoadRow};
 use crate::loads::history::record_created;
 
@@ -68,6 +68,8 @@ struct Unannounced {
     carrier_id: Option<String>,
     #[diesel(sql_type = Nullable<Text>)]
     created_by: Option<String>,
+    #[diesel(sql_type = Nullable<Text>)]
+    creator_id: Option<String>,
     #[diesel(sql_type = JsonSql)]
     document: Json,
 }
@@ -140,7 +142,7 @@ pub(crate) fn has_unannounced(c: &mut AnyConnection) -> Result<bool, Error> {
 }
 
 /// The columns and tables of [`Unannounced`].
-const UNANNOUNCED: &str = "SELECT n, id, organiser_id, carrier_id, created_by, document \
+const UNANNOUNCED: &str = "SELECT n, id, organiser_id, carrier_id, created_by, creator_id, document \
      FROM staged_loads JOIN loads USING (n) WHERE";
 
 /// Stores the deliveries of the events of some visible loads that were not announced yet, oldest first. Returns the
@@ -162,7 +164,8 @@ pub(super) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error>
 
 /// Stores the deliveries of the events that the first of these loads were created. Returns the number of deliveries.
 fn emit_created(c: &mut AnyConnection, loads: &[Unannounced]) -> Result<usize, Error> {
-    let subjects: Vec<_> = loads.iter().map(Unannounced::subject).collect();
+    let creations = loads.iter().map(Unannounced::creation).collect::<Result<Vec<_>, Error>>()?;
+    let subjects: Vec<_> = creations.iter().map(Creation::subject).collect();
     let emitted = webhooks::emit_many(c, CREATED, "load", &subjects)?;
     let announced = &loads[..emitted.subjects];
     if let (AnyConnection::Sqlite(c), Some(first), Some(last)) = (c, announced.first(), announced.last()) {
@@ -176,11 +179,11 @@ fn emit_created(c: &mut AnyConnection, loads: &[Unannounced]) -> Result<usize, E
 }
 
 impl Unannounced {
-    fn subject(&self) -> Subject<'_> {
+    fn creation(&self) -> Result<Creation<'_>, Error> {
         let organisations =
             [&self.organiser_id, &self.carrier_id].map(|id| id.as_deref().unwrap_or_default());
         let cause = self.created_by.as_deref().unwrap_or_default();
-        Subject { organisations, cause, id: self.id, document: &self.document, details: "", users: &[] }
+        Creation::new((self.id, &self.document, organisations), cause, self.creator_id.as_deref())
     }
 }
 

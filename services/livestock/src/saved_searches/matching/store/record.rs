@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use common::Error;
-use database::{AnyConnection, Id, IdSql, Json, Timestamp, shared_now};
+use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql, shared_now};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Text};
@@ -170,21 +170,25 @@ fn count(c: &mut AnyConnection, counts: &BTreeMap<Id, i64>) -> Result<(), Error>
     if counts.is_empty() {
         return Ok(());
     }
+    let now = Timestamp::now();
     let upsert = |rows: &str| {
         diesel::sql_query(format!(
-            "INSERT INTO saved_search_counts (search_id, matched) SELECT {rows} WHERE true ON CONFLICT (search_id) \
-             DO UPDATE SET matched = saved_search_counts.matched + excluded.matched"
+            "INSERT INTO saved_search_counts (search_id, matched, updated_at) SELECT {rows} WHERE true \
+             ON CONFLICT (search_id) DO UPDATE SET matched = saved_search_counts.matched + excluded.matched, \
+             updated_at = excluded.updated_at"
         ))
     };
     match c {
         AnyConnection::Postgres(c) => {
             let (ids, counts): (Vec<Id>, Vec<i64>) = counts.iter().unzip();
-            let upsert = upsert("* FROM unnest($1, $2)");
-            upsert.bind::<Array<IdSql>, _>(ids).bind::<Array<BigInt>, _>(counts).execute(c)?;
+            let upsert = upsert("*, $3 FROM unnest($1, $2)");
+            let upsert = upsert.bind::<Array<IdSql>, _>(ids).bind::<Array<BigInt>, _>(counts);
+            upsert.bind::<TimestampSql, _>(now).execute(c)?;
         }
         AnyConnection::Sqlite(c) => {
             let counts: BTreeMap<_, _> = counts.iter().map(|(id, count)| (id.0.simple(), count)).collect();
-            upsert("unhex(key), value FROM json_each($1)")
+            upsert("unhex(key), value, $1 FROM json_each($2)")
+                .bind::<TimestampSql, _>(now)
                 .bind::<Text, _>(Json::of(&counts)?.0)
                 .execute(c)?;
         }
@@ -192,28 +196,40 @@ fn count(c: &mut AnyConnection, counts: &BTreeMap<Id, i64>) -> Result<(), Error>
     Ok(())
 }
 
-/// Stores one event for each of the first organisations, with all matches of its users.
+/// Stores one event for each of the first organisations, with all matches of its users, and one with the matches of all
+/// these for the webhooks of scope `all`.
 fn report(
     c: &mut AnyConnection,
     listing: &ListingMatches,
     searches: &BTreeMap<&str, Vec<&MatchingSearch>>,
 ) -> Result<Emitted, Error> {
-    let events = searches.iter().map(|(organisation, searches)| {
-        let users: BTreeSet<&str> = searches.iter().map(|search| search.user_id.as_str()).collect();
-        let users: Vec<&str> = users.into_iter().collect();
-        Ok((*organisation, details(searches)?, users))
-    });
+    let events = searches.iter().map(|(organisation, searches)| Ok((*organisation, of_users(searches)?)));
     let events = events.collect::<Result<Vec<_>, Error>>()?;
-    let subjects = events.iter().map(|(organisation, details, users)| Subject {
+    let subject = |organisation, (details, users): &'_ (String, Vec<&'_ str>), reaches_all| Subject {
         organisations: [organisation, ""],
+        reaches_all,
         cause: &listing.organisation_id,
         id: listing.listing_id,
         document: &listing.document,
         details,
         users,
-    });
-    let subjects: Vec<_> = subjects.collect();
-    webhooks::emit_many(c, MATCHED, "listing", &subjects)
+    };
+    let subjects: Vec<_> = events.iter().map(|(organisation, event)| subject(organisation, event, false)).collect();
+    let mut emitted = webhooks::emit_many(c, MATCHED, "listing", &subjects)?;
+    let reported: Vec<&MatchingSearch> =
+        searches.values().take(emitted.subjects).flatten().copied().collect();
+    if !reported.is_empty() {
+        let of_all = of_users(&reported)?;
+        emitted.deliveries +=
+            webhooks::emit_many(c, MATCHED, "listing", &[subject("", &of_all, true)])?.deliveries;
+    }
+    Ok(emitted)
+}
+
+/// Returns the members of `data` before the listing, and the users of the searches.
+fn of_users<'a>(searches: &[&'a MatchingSearch]) -> Result<(String, Vec<&'a str>), Error> {
+    let users: BTreeSet<&str> = searches.iter().map(|search| search.user_id.as_str()).collect();
+    Ok((details(searches)?, users.into_iter().collect()))
 }
 
 /// Returns the members of `data` before the listing: those of the first match, and all matches.

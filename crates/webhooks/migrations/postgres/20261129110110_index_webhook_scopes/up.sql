@@ -1,0 +1,1 @@
+CREATE INDEX IF NOT EXISTS webhooks_all ON webhooks (id) WHERE scope = 'all';

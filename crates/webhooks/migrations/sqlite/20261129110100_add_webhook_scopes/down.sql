@@ -1,0 +1,2 @@
+DROP INDEX webhooks_all;
+ALTER TABLE webhooks DROP COLUMN scope;

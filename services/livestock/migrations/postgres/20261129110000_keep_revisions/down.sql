@@ -1,0 +1,2 @@
+DROP TRIGGER listings_without_revision ON listings;
+DROP FUNCTION rebuild_listing_without_revision();

@@ -1,0 +1,1 @@
+DROP TRIGGER listings_without_revision;
