@@ -41,7 +41,7 @@ pub use extract::{Body, FormBody, MergePatch, PathId, Query, QueryValidator, che
 pub use middleware::rate_limit::ClientAddress;
 pub use middleware::request_lifecycle::IsHead;
 pub use openapi::{Api, SchemaValidator, text_choice};
-pub use response::error::{Error, ErrorBody, ErrorResponses, Reason, redacted_json_error};
+pub use response::error::{Error, ErrorBody, ErrorResponses, ItemError, Reason, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::{Format, accepts};
 pub use response::revision::{Precondition, Revised, first_revision};

@@ -6,11 +6,8 @@ use webhooks::{DataSchema, EventDescription};
 use crate::notifications;
 
 /// What the history has of the changes of loads.
-const DETAILS: &[(&str, DataSchema)] = &[
-    ("userId", DataSchema::Text),
-    ("organisationId", DataSchema::Text),
-    ("changes", DataSchema::Changes),
-];
+const DETAILS: &[(&str, DataSchema)] =
+    &[("userId", DataSchema::Text), ("organisationId", DataSchema::Text), ("changes", DataSchema::Changes)];
 /// As [`DETAILS`], with the driver or the carrier to whom a load was sent.
 const DETAILS_OF_SENDING: &[(&str, DataSchema)] = &[
     ("userId", DataSchema::Text),

@@ -57,6 +57,7 @@ fn parse<T: DeserializeOwned>(request: &HttpRequest) -> Result<Query<T>, Error> 
     let mut value = Value::Object(members);
     let spaces = times_with_a_space(&value);
     let mut errors = schema.check(&mut value);
+    errors.without_indices();
     for name in spaces {
         errors.reword(&name, Code::Format, SPACE_FOR_PLUS);
     }

@@ -128,6 +128,23 @@ impl Error {
         self
     }
 
+    /// Returns the error of one of several things that a request asks for.
+    ///
+    /// # Errors
+    /// Returns the error itself if the whole request fails with it, because the service does.
+    pub fn into_item_error(self) -> Result<ItemError, Self> {
+        let (status, code) = self.code();
+        if status >= 500 {
+            return Err(self);
+        }
+        let reason = match &self {
+            Self::Conflict(_, members) => members.get("reason").cloned(),
+            Self::Restricted(reason, _) => Some(json!(reason)),
+            _ => None,
+        };
+        Ok(ItemError { code, reason, message: self.to_string() })
+    }
+
     fn code(&self) -> (u16, ErrorCode) {
         match self {
             Self::Validation(_) => (400, ErrorCode::ValidationFailed),
@@ -284,6 +301,18 @@ pub(crate) enum ErrorCode {
     RateLimited,
     Internal,
     DependencyUnavailable,
+}
+
+/// Why one of several things that a request asks for failed.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ItemError {
+    code: ErrorCode,
+    /// As in `body.reason`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Reason>, nullable = false)]
+    reason: Option<Value>,
+    /// One sentence for a person.
+    message: String,
 }
 
 /// `body.reason`: why the state of a resource forbids an operation (409 `conflict`), or what restricts the caller (403

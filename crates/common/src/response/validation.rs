@@ -111,6 +111,16 @@ impl ValidationErrors {
         })
     }
 
+    /// Names a list instead of its items, each once.
+    pub(crate) fn without_indices(&mut self) {
+        for entry in std::mem::take(&mut self.entries) {
+            let path = entry.path.split('[').next().unwrap_or_default();
+            if !self.failed(path) {
+                self.entries.push(FieldError { path: path.to_owned(), ..entry });
+            }
+        }
+    }
+
     /// Replaces the message of the entry with this path and code, if there is one.
     pub fn reword(&mut self, path: &str, code: Code, message: &str) {
         for field_error in self.entries.iter_mut().filter(|entry| entry.path == path && entry.code == code) {

@@ -65,6 +65,11 @@ impl Amount {
         }
     }
 
+    /// Returns an amount of so many ten-thousandths, or `None` if it is negative or too large.
+    pub fn from_scaled(scaled: i64) -> Option<Self> {
+        (0..=Self::MAX.0).contains(&scaled).then_some(Self(scaled))
+    }
+
     /// Returns the difference, or `None` if it would be negative.
     pub fn minus(self, other: Self) -> Option<Self> {
         (self.0 >= other.0).then(|| Self(self.0 - other.0))

@@ -260,7 +260,7 @@ const VIEWER: [&str; 8] = [
 ];
 
 /// The operations that `weighbridge` may call.
-const WEIGHBRIDGE: [&str; 24] = [
+const WEIGHBRIDGE: [&str; 25] = [
     "list_files",
     "find_file",
     "download_file",
@@ -271,6 +271,7 @@ const WEIGHBRIDGE: [&str; 24] = [
     "upload_file",
     "list_commodities",
     "search_loads",
+    "summarize_loads",
     "collect_load",
     "reject_load",
     "find_load",

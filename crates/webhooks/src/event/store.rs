@@ -271,7 +271,7 @@ impl Dialect for Sqlite {
 
 impl<DB> QueryFragment<DB> for InsertDeliveries<'_>
 where
-    DB: Backend + Dialect + HasSqlType<IdSql> + HasSqlType<TimestampSql>,
+    DB: Backend + Dialect + HasSqlType<IdSql> + HasSqlType<TimestampSql> + HasSqlType<Bool>,
     Id: ToSql<IdSql, DB>,
     Timestamp: ToSql<TimestampSql, DB>,
     str: ToSql<Text, DB>,
@@ -286,7 +286,7 @@ where
 
 fn push_deliveries<'b, DB>(message: &'b NewMessage<'_>, out: &mut AstPass<'_, 'b, DB>) -> QueryResult<()>
 where
-    DB: Backend + Dialect + HasSqlType<IdSql> + HasSqlType<TimestampSql>,
+    DB: Backend + Dialect + HasSqlType<IdSql> + HasSqlType<TimestampSql> + HasSqlType<Bool>,
     Id: ToSql<IdSql, DB>,
     Timestamp: ToSql<TimestampSql, DB>,
     str: ToSql<Text, DB>,

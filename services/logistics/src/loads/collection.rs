@@ -121,7 +121,10 @@ impl CollectionForm {
             weight_gross: weights.gross.map(WeightMeasure::tonnes),
             weight_tare: weights.tare.map(WeightMeasure::tonnes),
             ticket_number: self.ticket_number.as_ref().map(|ticket| ticket.0.clone()),
-            vehicle_registration: self.vehicle_registration.as_ref().map(|registration| registration.0.clone()),
+            vehicle_registration: self
+                .vehicle_registration
+                .as_ref()
+                .map(|registration| registration.0.clone()),
             files,
             quality: self.quality.clone().unwrap_or_default(),
             at,

@@ -199,8 +199,15 @@ impl Correction {
     pub(crate) fn validate(&self, errors: &mut ValidationErrors) {
         quality::validate(self.quality.as_deref().unwrap_or_default(), errors);
         let has_valid_weights = reword_weights(errors);
-        let members =
-            ["weightNet", "weightGross", "weightTare", "ticketNumber", "vehicleRegistration", "files", "quality"];
+        let members = [
+            "weightNet",
+            "weightGross",
+            "weightTare",
+            "ticketNumber",
+            "vehicleRegistration",
+            "files",
+            "quality",
+        ];
         let names_a_value = self.weight_net.or(self.weight_gross).or(self.weight_tare).is_some()
             || self.ticket_number.is_some()
             || self.vehicle_registration.is_some()
@@ -312,8 +319,15 @@ pub(crate) struct Proof {
 impl PartialEq for Proof {
     fn eq(&self, other: &Self) -> bool {
         // Without `..`: a new value has to be compared.
-        let Self { weight_net, weight_gross, weight_tare, ticket_number, vehicle_registration, files, quality } =
-            self;
+        let Self {
+            weight_net,
+            weight_gross,
+            weight_tare,
+            ticket_number,
+            vehicle_registration,
+            files,
+            quality,
+        } = self;
         *weight_net == other.weight_net
             && *weight_gross == other.weight_gross
             && *weight_tare == other.weight_tare
@@ -433,7 +447,11 @@ impl Proof {
 
 /// Adds an error if something about the load was captured too long ago. It may have been before the load was created,
 /// since offices also enter loads after delivery.
-pub(super) fn validate_captured_at(captured_at: Option<Timestamp>, load: &Load, errors: &mut ValidationErrors) {
+pub(super) fn validate_captured_at(
+    captured_at: Option<Timestamp>,
+    load: &Load,
+    errors: &mut ValidationErrors,
+) {
     let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
     if captured_at.is_some_and(|at| at < earliest) {
         let message = "must not be more than 366 days before both the load's creation and its delivery date";

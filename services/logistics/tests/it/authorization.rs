@@ -78,6 +78,10 @@ testkit::on_both! {
             ("create_load_batch", AccessRule::Restricted(vec![
                 AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).denies(&haul).denies(&driver).leaves_unchanged(all),
             ])),
+            ("change_loads", AccessRule::AnyCaller("each load is refused as by the operation on one load")),
+            ("summarize_loads", AccessRule::Scoped(vec![
+                parties("/v1/loads/summary?groupBy=organiser&f:organiserId=grain".into()).discloses("grain"),
+            ])),
             ("find_load_batch_template", AccessRule::AnyCaller("the documentation lists the columns")),
             ("list_commodities", AccessRule::AnyCaller("the catalogue belongs to no organisation")),
             ("update_load", AccessRule::Restricted(vec![

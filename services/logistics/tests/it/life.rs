@@ -101,7 +101,7 @@ testkit::on_both! {
     async fn the_proof_is_compared_with_the_collection(backend) {
         let app = app(backend).await;
         let haul = User::of("haul");
-        let create = || async { 
+        let create = || async {
             let form = with(with(carrier_form(), "weight", json!(30)), "dropoffPostcode", json!("D02 AF30"));
             let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
             load["id"].as_str().unwrap().to_owned()

@@ -61,7 +61,7 @@ testkit::on_both! {
             if warns {
                 let warning = &load["warnings"][0];
                 assert_eq!((&warning["path"], &warning["code"]), (&json!("weightNet"), &json!("weight_differs")));
-                assert_eq!(warning["data"], json!({"weight": 30, "weightNet": number(net), "tolerancePercent": 10}));
+                assert_eq!(warning["data"], json!({"weight": 30, "weightNet": number(net), "tolerancePercent": 10, "comparedWith": "weight"}));
                 assert!(warning["message"].is_string());
             }
             assert_eq!(prove(&app, &haul, &id, &form).await.ok(), load, "a repeat warns too");

@@ -3,9 +3,7 @@
 use actix_web::post;
 use actix_web::web::Data;
 use common::validation::ValidationErrors;
-use common::{
-    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, system,
-};
+use common::{Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, PathId, Precondition, system};
 
 use super::prove::respond;
 use crate::Logistics;

@@ -1,5 +1,6 @@
 //! The operations on loads.
 
+mod actions;
 mod batch;
 mod collect;
 mod correct;
@@ -20,7 +21,9 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(create::create_as_organiser)
         .service(create::create_as_carrier)
         .service(read::list_by_ids)
+        .service(read::summarize)
         .service(read::export_completed)
+        .service(actions::act)
         .service(batch::create)
         .service(batch::template)
         .service(prove::prove_in_body)

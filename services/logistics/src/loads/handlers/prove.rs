@@ -141,12 +141,7 @@ async fn record(
 }
 
 /// Returns the error of a request that is refused, with its unknown files.
-pub(super) async fn refuse(
-    app: &Logistics,
-    caller: &Caller,
-    files: &[FileReference],
-    error: Error,
-) -> Error {
+pub(super) async fn refuse(app: &Logistics, caller: &Caller, files: &[FileReference], error: Error) -> Error {
     if let Error::Validation(mut errors) = error {
         app.files.report_unknown(caller, files, &[], &mut errors).await;
         return errors.into();

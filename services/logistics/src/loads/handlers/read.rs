@@ -8,7 +8,7 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::{DateOrDateTime, QueryText};
 use common::{
     Caller, Error, ErrorResponses, Format, JsonResponse, ListParams, PageParams, PageRequest, PathId, Query,
-    Revised, StreamingResponse, Workbook, stream_by_ids, stream_pages,
+    Revised, StreamingResponse, TableLayout, Workbook, stream_by_ids, stream_pages,
 };
 use database::{Database, Id};
 use serde::Deserialize;
@@ -18,7 +18,10 @@ use utoipa::IntoParams;
 use crate::loads::history::{self, LoadEvent};
 use crate::loads::members::layout;
 use crate::loads::model::Load;
-use crate::loads::search::{LoadSearch, LoadSearchParams, TimeRange, find_page, store as search_store};
+use crate::loads::search::summary::{self, LoadSummary, SummaryParams};
+use crate::loads::search::{
+    LoadFilters, LoadSearch, LoadSearchParams, TimeRange, find_page, store as search_store,
+};
 use crate::loads::store;
 use crate::notifications::{self, Notification};
 use crate::{Logistics, examples};
@@ -43,7 +46,7 @@ pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> 
 /// missing or in its old place.
 #[utoipa::path(operation_id = "search_loads", tag = "loads", security(("bearer" = [])),
     extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
-    params(PageParams, LoadSearchParams),
+    params(PageParams, LoadSearchParams, LoadFilters),
     responses((status = 200, content(([Load] = "application/json"), (String = "text/csv"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[get("/loads")]
@@ -61,6 +64,34 @@ pub(super) async fn search_loads(
     let page = search.page.clone();
     let rows = find_page(&app.db, caller, search).await?;
     Ok(Either::Left(rows.response(&request, &app.public_url, &page)))
+}
+
+/// Add up loads
+///
+/// The number and the weights of the loads that the filters find, in all and by group. The sums agree with the search
+/// at every moment.
+#[utoipa::path(operation_id = "summarize_loads", tag = "loads", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
+    params(SummaryParams, LoadFilters),
+    responses((status = 200, content((LoadSummary = "application/json"), (String = "text/csv"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
+#[get("/loads/summary")]
+pub(super) async fn summarize(
+    caller: Caller,
+    query: Query<SummaryParams>,
+    request: HttpRequest,
+    app: Data<Logistics>,
+) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
+    let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
+    let search = query.check(|parameters, errors| parameters.parse(accepted, errors))?;
+    let format = search.loads.format;
+    let summary = app.db.read(move |c| search_store::summarize(c, &caller, &search)).await?;
+    if format == Format::Json {
+        return JsonResponse::json(&summary).map(Either::Left);
+    }
+    let layout = TableLayout { columns: summary::COLUMNS, write: summary::write_row };
+    let rows = futures_util::stream::iter([summary.into_rows()]);
+    StreamingResponse::new(format, layout, "loads-summary", rows).await.map(Either::Right)
 }
 
 const MAX_IDS: usize = 100;

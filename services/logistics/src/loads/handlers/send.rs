@@ -2,7 +2,7 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::system::{self, FoundFiles};
+use common::system::{self, DueShare, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
@@ -80,87 +80,14 @@ async fn send(
     let unknown = || ValidationErrors::one("loadId", Code::UnknownReference, "names no load");
     let id = Id::parse(load_id).ok_or_else(unknown)?;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
-        let (reader, sent_to) = (caller.clone(), recipient.clone());
-        let read = move |c: &mut _| {
-            let before = store::find_own(c, &reader, id)?;
-            check_recipient(c, &reader, &before, &sent_to)?;
-            Ok(before)
-        };
-        let before = app.db.read(read).await;
-        let before = before.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
-        let mut load = before.clone();
-        recipient.check_and_assign(&mut load)?;
-        let files = match recipient {
-            // Nothing is stored if system is unavailable.
-            Recipient::Carrier { .. } if may_share_files(&caller, &before, &load) => {
-                app.files.look_up(&caller, &load.files).await?
-            }
-            _ => FoundFiles::default(),
-        };
+        let found = prepare(app, &caller, id, &recipient).await;
+        let files = found.map_err(|e| if matches!(e, Error::NotFound) { unknown().into() } else { e })?;
         let (caller, recipient) = (caller.clone(), recipient.clone());
         Ok(move |c: &mut _| {
-            // Reads again: another request may have assigned a carrier, or cancelled the load.
-            let before = store::lock_own(c, &caller, id)?;
-            check_recipient(c, &caller, &before, &recipient)?;
-            let mut load = before.clone();
-            let is_assigned = recipient.check_and_assign(&mut load)?;
-            if is_assigned {
-                load.revise();
-                store::save(c, &load)?;
-            }
-            let (event_type, changes) = match &recipient {
-                Recipient::Driver(driver) => {
-                    store::add_driver(c, id, driver)?;
-                    let change = Change::new(None, Some(json!(driver)));
-                    (EventType::SentToDriver, Changes::from([("driverId", change)]))
-                }
-                Recipient::Carrier { .. } => (EventType::SentToCarrier, changes(&before, &load)),
-            };
-            let notification = notifications::create(
-                c,
-                &NewNotification {
-                    sender_id: caller.organisation_id_or_empty(),
-                    event: recipient.event(),
-                    load_id: id,
-                    load: &load,
-                    recipients: Recipients::One(recipient.id()),
-                },
-            )?;
-            if let (true, Some(own)) = (notification.is_new, &caller.organisation) {
-                // Each load may be sent to its carrier once, however many there are.
-                let is_counted = match &recipient {
-                    Recipient::Driver(_) => true,
-                    Recipient::Carrier { id: carrier, .. } => {
-                        notifications::was_sent_before(c, id, recipient.event(), carrier, notification.id)?
-                    }
-                };
-                if is_counted {
-                    store::count_sending(c, &own.id)?;
-                }
-            }
-            // Sending again while the notification is pending is the same sending.
-            let is_recorded = match &recipient {
-                _ if notification.is_new => true,
-                // The history tells which organisations sent the load to the driver.
-                Recipient::Driver(driver) => {
-                    let own = caller.organisation.as_ref().map(|own| own.id.clone());
-                    !history::senders(c, id)?.get(driver).is_some_and(|by| by.contains_key(&own))
-                }
-                Recipient::Carrier { .. } => is_assigned,
-            };
-            let event = NewEvent { changes, ..NewEvent::new(id, event_type, &caller) };
-            if is_recorded {
-                history::record(c, &event)?;
-            }
-            let share_with = parties(None, load.carrier.as_ref());
-            let share = files.share_owned(&caller, id, &file_owners(&before, &load, &caller), &share_with);
-            system::record_share(c, share.as_ref())?;
-            if notification.is_new {
-                store::report(c, &event, &load)?;
-            }
+            let sent = store_sending(c, &caller, id, &recipient, &files)?;
             let message = "The load is sent; its notification log shows when it arrives.";
-            let result = ActionResult::created(message, notification.id);
-            Ok((JsonResponse::json(&result)?, share))
+            let result = ActionResult::created(message, sent.notification);
+            Ok((JsonResponse::json(&result)?, sent.share))
         })
     });
     let (response, share) = run.await?;
@@ -168,6 +95,116 @@ async fn send(
     app.webhooks.wake();
     app.shares.share(share.flatten()).await;
     Ok(response)
+}
+
+/// Checks that a load can be sent to a recipient, and looks up the files that its carrier gets.
+///
+/// # Errors
+/// Those of [`store_sending`], and 503 if system is unavailable.
+pub(super) async fn prepare(
+    app: &Logistics,
+    caller: &Caller,
+    id: Id,
+    recipient: &Recipient,
+) -> Result<FoundFiles, Error> {
+    let (reader, sent_to) = (caller.clone(), recipient.clone());
+    let read = move |c: &mut _| {
+        let before = store::find_own(c, &reader, id)?;
+        check_recipient(c, &reader, &before, &sent_to)?;
+        Ok::<_, Error>(before)
+    };
+    let before = app.db.read(read).await?;
+    let mut load = before.clone();
+    recipient.check_and_assign(&mut load)?;
+    match recipient {
+        // Nothing is stored if system is unavailable.
+        Recipient::Carrier { .. } if may_share_files(caller, &before, &load) => {
+            Ok(app.files.look_up(caller, &load.files).await?)
+        }
+        _ => Ok(FoundFiles::default()),
+    }
+}
+
+/// A load that was sent.
+pub(super) struct Sending {
+    notification: Id,
+    /// False if the same sending was pending.
+    pub is_new: bool,
+    pub share: Option<DueShare>,
+}
+
+/// Stores the notification of a recipient. `files` are those of [`prepare`].
+///
+/// # Errors
+/// 404 if there is no such load, 403 if the caller has no part in it or is blocked, 409 if its status does not allow it
+/// or it has another carrier, 429 if the organisation sends too many.
+pub(super) fn store_sending(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    recipient: &Recipient,
+    files: &FoundFiles,
+) -> Result<Sending, Error> {
+    // Reads again: another request may have assigned a carrier, or cancelled the load.
+    let before = store::lock_own(c, caller, id)?;
+    check_recipient(c, caller, &before, recipient)?;
+    let mut load = before.clone();
+    let is_assigned = recipient.check_and_assign(&mut load)?;
+    if is_assigned {
+        load.revise();
+        store::save(c, &load)?;
+    }
+    let (event_type, changes) = match recipient {
+        Recipient::Driver(driver) => {
+            store::add_driver(c, id, driver)?;
+            let change = Change::new(None, Some(json!(driver)));
+            (EventType::SentToDriver, Changes::from([("driverId", change)]))
+        }
+        Recipient::Carrier { .. } => (EventType::SentToCarrier, changes(&before, &load)),
+    };
+    let notification = notifications::create(
+        c,
+        &NewNotification {
+            sender_id: caller.organisation_id_or_empty(),
+            event: recipient.event(),
+            load_id: id,
+            load: &load,
+            recipients: Recipients::One(recipient.id()),
+        },
+    )?;
+    if let (true, Some(own)) = (notification.is_new, &caller.organisation) {
+        // Each load may be sent to its carrier once, however many there are.
+        let is_counted = match recipient {
+            Recipient::Driver(_) => true,
+            Recipient::Carrier { id: carrier, .. } => {
+                notifications::was_sent_before(c, id, recipient.event(), carrier, notification.id)?
+            }
+        };
+        if is_counted {
+            store::count_sending(c, &own.id)?;
+        }
+    }
+    // Sending again while the notification is pending is the same sending.
+    let is_recorded = match recipient {
+        _ if notification.is_new => true,
+        // The history tells which organisations sent the load to the driver.
+        Recipient::Driver(driver) => {
+            let own = caller.organisation.as_ref().map(|own| own.id.clone());
+            !history::senders(c, id)?.get(driver).is_some_and(|by| by.contains_key(&own))
+        }
+        Recipient::Carrier { .. } => is_assigned,
+    };
+    let event = NewEvent { changes, ..NewEvent::new(id, event_type, caller) };
+    if is_recorded {
+        history::record(c, &event)?;
+    }
+    let share_with = parties(None, load.carrier.as_ref());
+    let share = files.share_owned(caller, id, &file_owners(&before, &load, caller), &share_with);
+    system::record_share(c, share.as_ref())?;
+    if notification.is_new {
+        store::report(c, &event, &load)?;
+    }
+    Ok(Sending { notification: notification.id, is_new: is_recorded, share })
 }
 
 /// Checks that a carrier has not blocked the organisation that sends it the load.

@@ -7,6 +7,7 @@ use common::{
     Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
 };
 
+use database::{AnyConnection, Id};
 use serde_json::json;
 
 use super::prove::respond;
@@ -72,37 +73,49 @@ pub(super) async fn cancel(
     let (form, fingerprint) = body.check(|_, _| {})?;
     let (id, reason) = (path.id()?, form.reason.map(|reason| reason.0));
     let effect = move |c: &mut _| {
-        let stored = store::find_stored(c, &caller, id)?;
-        if !stored.is_managed_by(&caller) {
-            return Err(Error::Forbidden(
-                "Only the organiser of a load and the carrier that created it can cancel it.",
-            ));
-        }
-        let mut load = stored.load;
-        Action::Cancel.check(load.status)?;
-        condition.check(load.revision)?;
-        if load.status == Status::Cancelled {
-            return respond(load, Vec::new());
-        }
-        load.status = Status::Cancelled;
-        load.revise();
-        let event =
-            NewEvent { reason: reason.as_deref(), ..NewEvent::new(id, EventType::Cancelled, &caller) };
-        let drivers = store::driver_ids(c, id)?;
-        let notification = NewNotification {
-            sender_id: caller.organisation_id_or_empty(),
-            event: Event::Cancelled,
-            load_id: id,
-            load: &load,
-            recipients: Recipients::Drivers(&drivers),
-        };
-        notifications::create(c, &notification)?;
-        store::update(c, &Update { load: &load, event, proof: None })
+        let (load, _) = cancel_load(c, &caller, id, reason.as_deref(), &condition)?;
+        respond(load, Vec::new())
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.notifications.wake();
     app.webhooks.wake();
     Ok(response)
+}
+
+/// Cancels a load, and returns it. Returns false, and changes nothing, if it is cancelled already.
+pub(super) fn cancel_load(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    reason: Option<&str>,
+    condition: &Precondition,
+) -> Result<(Load, bool), Error> {
+    let stored = store::find_stored(c, caller, id)?;
+    if !stored.is_managed_by(caller) {
+        return Err(Error::Forbidden(
+            "Only the organiser of a load and the carrier that created it can cancel it.",
+        ));
+    }
+    let mut load = stored.load;
+    Action::Cancel.check(load.status)?;
+    condition.check(load.revision)?;
+    if load.status == Status::Cancelled {
+        return Ok((load, false));
+    }
+    load.status = Status::Cancelled;
+    load.revise();
+    let drivers = store::driver_ids(c, id)?;
+    let notification = NewNotification {
+        sender_id: caller.organisation_id_or_empty(),
+        event: Event::Cancelled,
+        load_id: id,
+        load: &load,
+        recipients: Recipients::Drivers(&drivers),
+    };
+    notifications::create(c, &notification)?;
+    let event = NewEvent { reason, ..NewEvent::new(id, EventType::Cancelled, caller) };
+    store::update(c, &Update { load: &load, event, proof: None })?;
+    Ok((load, true))
 }
 
 /// Reopen a load

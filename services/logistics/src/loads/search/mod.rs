@@ -3,17 +3,18 @@
 mod parameters;
 mod sorts;
 pub(crate) mod store;
+pub(crate) mod summary;
 
+use super::life::Status;
 use common::validation::{Code, ValidationErrors};
 use common::wire::DateOrDateTime;
 use common::{Caller, Format, PageRequest, Sorting};
 use database::Timestamp;
-use super::life::Status;
 use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
 
 use super::store::Role;
 
-pub(crate) use parameters::LoadSearchParams;
+pub(crate) use parameters::{LoadFilters, LoadSearchParams};
 pub(crate) use store::find_page;
 
 /// A search for loads: filters that a load must all pass, an order, and a page. `None` and empty lists are no filters.
@@ -68,6 +69,11 @@ pub(crate) enum DriverFilter {
 impl LoadSearch {
     /// Returns the search for all loads that were completed in this range, oldest first.
     pub(crate) fn completed_in(range: TimeRange, format: Format) -> Self {
+        Self { completed: Some(range), ..Self::all(Sorting::new(&COMPLETED_AT, false), format) }
+    }
+
+    /// Returns the search for all loads that are not cancelled.
+    fn all(sorting: Sorting<LoadSortKey>, format: Format) -> Self {
         Self {
             organiser_id: None,
             carrier_id: None,
@@ -79,10 +85,10 @@ impl LoadSearch {
             commodity_ids: Vec::new(),
             driver: None,
             delivery: TimeRange::default(),
-            completed: Some(range),
+            completed: None,
             words: Vec::new(),
             roles: None,
-            sorting: Sorting::new(&COMPLETED_AT, false),
+            sorting,
             page: PageRequest { limit: format.max_rows(), offset: 0, after: None },
             count: false,
             format,
@@ -91,7 +97,8 @@ impl LoadSearch {
 
     /// Returns true if an index has the matches in their order, so that continuing after any row costs the same.
     pub(crate) fn has_index(&self, caller: &Caller) -> bool {
-        let has_unindexed_filter = self.has_document_filter() || !self.words.is_empty() || self.driver.is_some();
+        let has_unindexed_filter =
+            self.has_document_filter() || !self.words.is_empty() || self.driver.is_some();
         !has_unindexed_filter && (self.sorting.by.key.has_index)(self, caller)
     }
 

@@ -16,7 +16,7 @@ use super::{DriverFilter, LoadSearch, TimeRange};
 use crate::examples;
 use crate::loads::life::Status;
 
-/// Query parameters of the search, besides [`PageParams`] (docs/api/loads.md).
+/// Query parameters of the search, besides [`PageParams`] and [`LoadFilters`] (docs/api/loads.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default, rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
@@ -28,6 +28,16 @@ pub(crate) struct LoadSearchParams {
     /// `weightNet`; by default newest first.
     #[param(schema_with = sort_by)]
     sort_by: Option<String>,
+    #[serde(flatten)]
+    #[param(ignore)]
+    filters: LoadFilters,
+}
+
+/// The filters of the search (docs/api/loads.md).
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default, rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LoadFilters {
     /// The first delivery date.
     #[serde(rename = "startDateISO")]
     #[param(example = "2026-03-01")]
@@ -105,6 +115,13 @@ impl LoadSearchParams {
     pub(crate) fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> LoadSearch {
         let sorting = Sorting::from_params(self.sort_by.as_deref(), self.page.sort_desc, &SORTS);
         let (format, page) = self.page.parse(accepted, &sorting, errors);
+        LoadSearch { sorting, page, count: self.page.count, ..self.filters.parse(format, errors) }
+    }
+}
+
+impl LoadFilters {
+    /// Returns the search for all matches, newest first, and adds invalid parameters to `errors`.
+    pub(crate) fn parse(&self, format: Format, errors: &mut ValidationErrors) -> LoadSearch {
         let delivery = TimeRange::new(self.start_date.as_ref(), self.end_date.as_ref(), errors);
         let words = parse_words(self.query.as_ref(), errors);
         let text = |parameter: &Option<QueryText>| parameter.as_ref().map(|text| text.0.clone());
@@ -122,13 +139,8 @@ impl LoadSearchParams {
                 other => DriverFilter::User(other.to_owned()),
             }),
             delivery,
-            completed: None,
             words,
-            roles: None,
-            sorting,
-            page,
-            count: self.page.count,
-            format,
+            ..LoadSearch::all(Sorting::from_params(None, None, &SORTS), format)
         }
     }
 }

@@ -20,7 +20,9 @@ pub(crate) const CREATED_AT: Column = Column("created_at");
 
 /// All values of `sortBy`.
 pub(crate) static SORTS: [SortDefinition<LoadSortKey>; 9] = [
-    indexed("createdAt", "created_at", |search, _| !search.delivery.is_limited() && search.statuses.is_empty()),
+    indexed("createdAt", "created_at", |search, _| {
+        !search.delivery.is_limited() && search.statuses.is_empty()
+    }),
     indexed("deliveryDateISO", "delivery_at", |search, caller| !caller.admin || search.has_party()),
     unindexed("reference", "reference_key", Text, Nulls::Never),
     unindexed("status", "status", Text, Nulls::Never),

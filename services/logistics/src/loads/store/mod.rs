@@ -32,8 +32,8 @@ pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_sim
 pub(crate) use fulltext::run_fulltext_indexer;
 use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
-use row::{Creation, InsertLoad};
 pub(super) use row::LoadRow;
+use row::{Creation, InsertLoad};
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
@@ -158,8 +158,7 @@ pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> R
 pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
     let columns = (l::document, l::created_by, l::revision);
     let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(columns);
-    let Some((document, created_by, revision)) =
-        found.first::<(Json, Option<String>, i64)>(c).optional()?
+    let Some((document, created_by, revision)) = found.first::<(Json, Option<String>, i64)>(c).optional()?
     else {
         return Err(not_visible(c, id));
     };
@@ -331,8 +330,8 @@ pub(crate) fn revoke_driver(
     revocation.report(c, &load.parties(), (&Json::of(load)?, true))
 }
 
-/// Accepts a load for its organiser, whose completed export contains it from then on. Does nothing if the load needs no
-/// acceptance.
+/// Accepts a load for its organiser, whose completed export contains it from then on. Returns false, and does
+/// nothing, if the load needs no acceptance.
 ///
 /// # Errors
 /// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled or rejected, 412 if
@@ -342,7 +341,7 @@ pub(crate) fn accept(
     caller: &Caller,
     id: Id,
     condition: &Precondition,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let mut load = find_stored(c, caller, id)?.load;
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     if !organiser.is_some_and(|organiser| caller.acts_for(organiser)) {
@@ -351,7 +350,8 @@ pub(crate) fn accept(
     Action::Accept.check(load.status)?;
     condition.check(load.revision)?;
     let stored = loads::table.find(id);
-    if stored.select(l::awaits_acceptance).first::<Option<bool>>(c)? == Some(true) {
+    let awaits_acceptance = stored.select(l::awaits_acceptance).first::<Option<bool>>(c)? == Some(true);
+    if awaits_acceptance {
         load.revise();
         let accepted = (
             l::awaits_acceptance.eq(None::<bool>),
@@ -363,5 +363,5 @@ pub(crate) fn accept(
         let event = NewEvent::new(id, EventType::Accepted, caller);
         update(c, &Update { load: &load, event, proof: None })?;
     }
-    Ok(())
+    Ok(awaits_acceptance)
 }

@@ -138,7 +138,10 @@ async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
         5 | 6 => (model.accept(by), app.post(&format!("{path}/accept"))),
         7 | 8 => {
             let form = proof(random);
-            (model.prove(by, &without(form.clone(), "capturedAtUTC")), app.post(&format!("{path}/proof-of-delivery")).json(&form))
+            (
+                model.prove(by, &without(form.clone(), "capturedAtUTC")),
+                app.post(&format!("{path}/proof-of-delivery")).json(&form),
+            )
         }
         9..=11 => {
             let mut form = proof(random);
@@ -185,7 +188,15 @@ fn members_of(load: &Value) -> Map<String, Value> {
     for name in ["weight", "weightNet", "weightGross", "weightTare"] {
         found.extend(load.get(name).map(|measure| (name.to_owned(), measure["weight"].clone())));
     }
-    for name in ["collection", "rejection", "reference", "tags", "ticketNumber", "vehicleRegistration", "pickupPostcode"] {
+    for name in [
+        "collection",
+        "rejection",
+        "reference",
+        "tags",
+        "ticketNumber",
+        "vehicleRegistration",
+        "pickupPostcode",
+    ] {
         found.extend(load.get(name).map(|value| (name.to_owned(), value.clone())));
     }
     for (name, member) in [("carrierId", "id"), ("carrierName", "name")] {

@@ -214,7 +214,8 @@ fn report(
         details,
         users,
     };
-    let subjects: Vec<_> = events.iter().map(|(organisation, event)| subject(organisation, event, false)).collect();
+    let subjects: Vec<_> =
+        events.iter().map(|(organisation, event)| subject(organisation, event, false)).collect();
     let mut emitted = webhooks::emit_many(c, MATCHED, "listing", &subjects)?;
     let reported: Vec<&MatchingSearch> =
         searches.values().take(emitted.subjects).flatten().copied().collect();

@@ -1,6 +1,7 @@
 //! The queries of the load search. Each begins from [`visible`].
 
 mod plan;
+mod summary;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, RowSortKey, SortKey};
@@ -11,6 +12,7 @@ use super::{DriverFilter, LoadSearch};
 use crate::loads::store::{LoadQuery, Role, visible};
 use crate::schema::loads::dsl as l;
 use plan::{SearchPlan, at_dates, matches, roles};
+pub(crate) use summary::summarize;
 
 /// Reads one page of a search.
 ///
