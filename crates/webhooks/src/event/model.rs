@@ -137,7 +137,15 @@ mod tests {
 
     fn subject<'a>(document: &'a Json, details: &'a str) -> Subject<'a> {
         let organisations = ["grain", ""];
-        Subject { organisations, reaches_all: true, cause: "farm", id: Id::NIL, document, details, users: &[] }
+        Subject {
+            organisations,
+            reaches_all: true,
+            cause: "farm",
+            id: Id::NIL,
+            document,
+            details,
+            users: &[],
+        }
     }
 
     #[test]

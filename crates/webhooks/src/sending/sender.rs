@@ -132,7 +132,12 @@ impl Sender {
     ///
     /// # Errors
     /// If the receiver did not acknowledge it.
-    pub async fn post(&self, url: &Url, keys: &SigningKeys, message: Message<'_>) -> Result<StatusCode, SendError> {
+    pub async fn post(
+        &self,
+        url: &Url,
+        keys: &SigningKeys,
+        message: Message<'_>,
+    ) -> Result<StatusCode, SendError> {
         let Message { id, webhook_id, body } = message;
         let (id, timestamp) = (id.to_string(), Timestamp::now().millis() / 1000);
         let mut request = Request::post(&url[url::Position::BeforePath..url::Position::AfterQuery])

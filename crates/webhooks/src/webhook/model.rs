@@ -64,7 +64,9 @@ impl Scope {
     /// 403 otherwise.
     pub(crate) fn check_set_by(self, caller: &Caller) -> Result<(), Error> {
         if self == Self::All && !caller.admin {
-            return Err(Error::Forbidden("Only admin can register a webhook for the events of every organisation."));
+            return Err(Error::Forbidden(
+                "Only admin can register a webhook for the events of every organisation.",
+            ));
         }
         Ok(())
     }

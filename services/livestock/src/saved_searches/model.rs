@@ -110,7 +110,10 @@ impl SavedSearchRow {
             new_matches: (self.matched - self.seen).max(0),
             created_at: self.created_at,
             revision: self.revision,
-            updated_at: [self.updated_at, self.matched_at].into_iter().flatten().fold(self.created_at, Timestamp::max),
+            updated_at: [self.updated_at, self.matched_at]
+                .into_iter()
+                .flatten()
+                .fold(self.created_at, Timestamp::max),
             warnings: Vec::new(),
         };
         search.set_warnings(has_receivers);

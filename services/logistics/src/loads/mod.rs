@@ -18,7 +18,7 @@ mod store;
 mod stored_load;
 
 pub(crate) use batch::{Batches, run_large_imports};
-pub(crate) use demo::create_demo_data;
+pub(crate) use demo::{create_demo_data, sample_event};
 pub(crate) use feed::{align_feed, find_new_events};
 pub(crate) use handlers::routes;
 pub(crate) use history::names_driver;

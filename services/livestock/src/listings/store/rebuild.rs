@@ -60,7 +60,8 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
     let rows: Vec<(Id, i32, i32, (Json, i64), bool)> = stale.select(columns).load(c)?;
     let ids: Vec<Id> = rows.iter().map(|(id, ..)| *id).collect();
     let published = events::store::published_at(c, &ids)?;
-    let events = e::listing_events.filter(e::listing_id.eq_any(&ids)).order(e::n).select((e::listing_id, e::at));
+    let events =
+        e::listing_events.filter(e::listing_id.eq_any(&ids)).order(e::n).select((e::listing_id, e::at));
     let changed: HashMap<Id, Timestamp> = events.load::<(Id, Timestamp)>(c)?.into_iter().collect();
     for (id, category, version, (document, revision), cancelled_as_draft) in &rows {
         let row = diesel::update(listings::table.find(id));

@@ -256,7 +256,8 @@ pub(crate) fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent,
 /// Leaves out of the changes of an event that gave a load another carrier what the load was before. Returns true if the
 /// organisation, which made the change, is the previous carrier.
 pub(crate) fn hide_predecessor(changes: &mut Value, organisation_id: Option<&str>) -> bool {
-    let is_predecessor = organisation_id.is_some() && changes["carrierId"]["from"].as_str() == organisation_id;
+    let is_predecessor =
+        organisation_id.is_some() && changes["carrierId"]["from"].as_str() == organisation_id;
     if let Some(members) = changes.as_object_mut() {
         members.values_mut().filter_map(Value::as_object_mut).for_each(|change| {
             change.retain(|side, _| !side.starts_with("from"));

@@ -31,8 +31,8 @@ pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_sim
 pub(crate) use fulltext::run_fulltext_indexer;
 use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
-use row::{Creation, InsertLoad};
 pub(super) use row::LoadRow;
+use row::{Creation, InsertLoad};
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
@@ -162,8 +162,7 @@ pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> R
 pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
     let columns = (l::document, l::created_by, l::revision);
     let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(columns);
-    let Some((document, created_by, revision)) =
-        found.first::<(Json, Option<String>, i64)>(c).optional()?
+    let Some((document, created_by, revision)) = found.first::<(Json, Option<String>, i64)>(c).optional()?
     else {
         return Err(not_visible(c, id));
     };
