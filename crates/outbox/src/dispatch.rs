@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use common::traces::{Traces, in_context, mark_current_failed};
 use common::{Error, FailureStreak, ServiceContext};
-use database::{AnyConnection, Database};
+use database::{AnyConnection, Database, Timestamp};
 use metrics::Histogram;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{Notify, oneshot};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::claim::claim;
 use super::metrics::OutboxMetrics;
-use super::model::{Claimed, Failure, Outbox, Outcome};
+use super::model::{Claimed, Failure, Outbox, Outcome, Try};
 use super::slots::{HeldSlot, Slots};
 use super::store::{self, PRUNE_BATCH_SIZE};
 
@@ -44,17 +44,22 @@ pub trait Channel: Send + Sync + 'static {
     /// The metrics of the outbox.
     const METRICS: OutboxMetrics;
 
-    /// Attempts one delivery.
+    /// Attempts one delivery. Returns the status of the answer, if there is one.
     ///
     /// # Errors
     /// If the receiver did not acknowledge the message.
-    fn deliver(&self, claimed: &Claimed) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn deliver(&self, claimed: &Claimed) -> impl Future<Output = Result<Option<u16>, Failure>> + Send;
 
-    /// Makes further changes in the transaction that records an outcome.
+    /// Makes further changes in the transaction that records an outcome. There is no attempt if nothing was sent.
     ///
     /// # Errors
     /// If the database fails.
-    fn record(_c: &mut AnyConnection, _claimed: &Claimed, _outcome: &Outcome) -> Result<(), Error> {
+    fn record(
+        _c: &mut AnyConnection,
+        _claimed: &Claimed,
+        _attempt: Option<&Try>,
+        _outcome: &Outcome,
+    ) -> Result<(), Error> {
         Ok(())
     }
 
@@ -228,24 +233,26 @@ impl<C: Channel> Dispatcher<C> {
 
     /// Delivers a message before its lease ends and records the outcome.
     async fn attempt(self: Arc<Self>, claimed: Claimed, lease_end: Instant, _slot: HeldSlot) {
-        let started = Instant::now();
+        let (at, started) = (Timestamp::now(), Instant::now());
         let result = self.deliver(&claimed, lease_end).await;
-        self.delivery_seconds.record(started.elapsed().as_secs_f64());
+        let duration = started.elapsed();
+        self.delivery_seconds.record(duration.as_secs_f64());
+        let attempt = (claimed.attempts <= MAX_ATTEMPTS).then(|| attempt(at, duration, &result)).flatten();
         if result.is_err() {
             mark_current_failed("not_delivered");
         }
         let outcome = match result {
-            Ok(()) => Outcome::Delivered,
+            Ok(_) => Outcome::Delivered,
             Err(Failure::Retry { reason, after }) if claimed.attempts < MAX_ATTEMPTS => {
                 let backoff = after.unwrap_or_else(|| backoff(claimed.attempts, self.first_backoff));
                 Outcome::Retry { backoff, reason }
             }
             Err(Failure::Retry { reason, .. } | Failure::Final(reason)) => Outcome::Failed(reason),
         };
-        self.record(claimed, outcome).await;
+        self.record(claimed, attempt, outcome).await;
     }
 
-    async fn deliver(&self, claimed: &Claimed, lease_end: Instant) -> Result<(), Failure> {
+    async fn deliver(&self, claimed: &Claimed, lease_end: Instant) -> Result<Option<u16>, Failure> {
         if claimed.attempts > MAX_ATTEMPTS {
             // The service died during the last attempt.
             return Err(Failure::Final(TIMEOUT.to_owned()));
@@ -254,12 +261,12 @@ impl<C: Channel> Dispatcher<C> {
         delivery.unwrap_or_else(|_| Err(Failure::Retry { reason: TIMEOUT.to_owned(), after: None }))
     }
 
-    async fn record(&self, claimed: Claimed, outcome: Outcome) {
+    async fn record(&self, claimed: Claimed, attempt: Option<Try>, outcome: Outcome) {
         let row = (claimed.clone(), outcome.clone());
         let record = move |c: &mut _| {
             let is_valid = store::record(c, &C::OUTBOX, &row.0, &row.1)?;
             if is_valid {
-                C::record(c, &row.0, &row.1)?;
+                C::record(c, &row.0, attempt.as_ref(), &row.1)?;
             }
             Ok(is_valid)
         };
@@ -289,6 +296,19 @@ impl<C: Channel> Dispatcher<C> {
             }
         }
     }
+}
+
+/// Returns an attempt with this result; `None` if nothing was sent.
+fn attempt(at: Timestamp, duration: Duration, result: &Result<Option<u16>, Failure>) -> Option<Try> {
+    let (status, error) = match result {
+        Ok(status) => (*status, None),
+        Err(Failure::Final(reason)) if reason.is_empty() => return None,
+        Err(Failure::Retry { reason, .. } | Failure::Final(reason)) => {
+            (reason.strip_prefix("status ").and_then(|status| status.parse().ok()), Some(reason.clone()))
+        }
+    };
+    let duration_ms = u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+    Some(Try { at, duration_ms, status, error })
 }
 
 /// Varies a duration by up to a fifth, so that replicas do not act at the same time.

@@ -16,5 +16,5 @@ mod store;
 
 pub use dispatch::{Channel, DeliveryOptions, Dispatcher};
 pub use metrics::OutboxMetrics;
-pub use model::{Backlog, Claimed, Failure, Outbox, Outcome, ReadBodies, Status, unclaimed};
+pub use model::{Backlog, Claimed, Failure, Outbox, Outcome, ReadBodies, Status, Try, unclaimed};
 pub use store::redeliver;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use common::Error;
 use database::{AnyConnection, Id, Json, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantNames};
 use utoipa::ToSchema;
 
@@ -114,6 +114,27 @@ pub enum Failure {
     },
     /// No attempt can succeed. Without a reason nothing was attempted.
     Final(String),
+}
+
+/// A delivery attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = DeliveryTry)]
+pub struct Try {
+    /// When it began.
+    #[serde(rename = "atUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// How long it took, in milliseconds.
+    pub duration_ms: u64,
+    /// The status of the answer, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub status: Option<u16>,
+    /// Why it failed, as in `lastError`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub error: Option<String>,
 }
 
 /// The outcome of a delivery attempt.

@@ -2,8 +2,10 @@
 
 use common::Error;
 use database::{Database, Id};
+use serde_json::json;
 
 use crate::delivery;
+use crate::event::TEST_EVENT;
 use crate::examples::{DELIVERY, WEBHOOK, WEBHOOK_TO_DELETE};
 use crate::sending::generate_secret;
 use crate::webhook::{self, NewWebhook, Scope};
@@ -30,7 +32,8 @@ pub(crate) async fn create_demo_data(db: &Database, event: &'static str) -> Resu
             }
             match webhook::store::create(c, new) {
                 Ok(_) if new.id == kept.id => {
-                    delivery::store::create_test(c, new.id, delivery)?;
+                    let data = json!({ "webhookId": new.id });
+                    delivery::store::create_test(c, new.id, delivery, (TEST_EVENT, &data))?;
                     delivery::store::fail_pending(c, &new.id.to_string())?;
                 }
                 // The organisation has as many webhooks as it can have.

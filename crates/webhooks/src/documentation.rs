@@ -91,12 +91,19 @@ pub fn describe(document: &mut Value, events: &[EventDescription]) {
     let schemas = &mut document["components"]["schemas"];
     let example = json!({ "url": "https://hooks.example/drover", "events": names, "description": "Office" });
     schemas["WebhookForm"]["example"] = example.clone();
+    schemas["WebhookTest"]["example"] = json!({ "event": names.first() });
     schemas[EVENT_NAME_SCHEMA] =
         json!({ "type": "string", "enum": names, "description": "The name of an event." });
     for event in events.iter().chain([&TEST]) {
         let of_schema = events.iter().chain([&TEST]).filter(|other| other.schema == event.schema);
         let names: Vec<_> = of_schema.map(|event| event.name).collect();
         schemas[event.schema] = message_schema(event, &names);
+    }
+    let filter = document.pointer_mut("/paths/~1v1~1webhooks~1{id}~1deliveries/get/parameters");
+    for parameter in filter.and_then(Value::as_array_mut).into_iter().flatten() {
+        if parameter["name"] == "f:event" {
+            parameter["schema"]["enum"] = names.iter().copied().chain([TEST_EVENT]).collect();
+        }
     }
     if let Some(body) =
         document.pointer_mut("/paths/~1v1~1webhooks/post/requestBody/content/application~1json")

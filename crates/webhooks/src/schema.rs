@@ -60,6 +60,10 @@ diesel::table! {
         body -> database::JsonSql,
         /// The organisation whose act caused the event; an empty text without one.
         cause_id -> Text,
+        /// The load or listing. NULL for tests, and if an earlier release stored the delivery.
+        subject_id -> Nullable<database::IdSql>,
+        /// The last [`Try`](outbox::Try)s, a JSON array.
+        tries -> Nullable<Text>,
         /// The length of the body, here or in [`webhook_messages`]; 0 once it is deleted there.
         bytes -> BigInt,
     }

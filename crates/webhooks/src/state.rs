@@ -6,6 +6,7 @@ use common::{Error, ServiceContext};
 use database::Database;
 use metrics::{describe_gauge, gauge};
 use outbox::{Channel, DeliveryOptions, Dispatcher};
+use serde_json::{Value, json};
 
 use crate::delivery::{DISABLED, Held, Receivers, maintain};
 use crate::demo::create_demo_data;
@@ -31,15 +32,20 @@ pub struct Webhooks {
     pub(crate) public_url: String,
     pub(crate) allow_private: bool,
     held: Held,
+    samples: Arc<Vec<(&'static str, Value)>>,
     dispatcher: Arc<Dispatcher<Receivers>>,
 }
 
 impl Webhooks {
-    /// Opens the webhooks of a service.
+    /// Opens the webhooks of a service. `samples` have `data` of an event of each name, for tests.
     ///
     /// # Errors
     /// If the HTTP client cannot be built.
-    pub fn open(options: WebhookOptions, context: &ServiceContext) -> anyhow::Result<Self> {
+    pub fn open(
+        options: WebhookOptions,
+        context: &ServiceContext,
+        samples: Vec<(&'static str, Value)>,
+    ) -> anyhow::Result<Self> {
         let WebhookOptions { allow_private, held, delivery } = options;
         let sender = Sender::new(delivery.timeout, allow_private)?;
         let receivers = Receivers::new(context.db.clone(), sender, allow_private);
@@ -48,8 +54,22 @@ impl Webhooks {
             public_url: context.public_url.clone(),
             allow_private,
             held,
+            samples: Arc::new(samples),
             dispatcher: Arc::new(Dispatcher::new(receivers, delivery, context)?),
         })
+    }
+
+    /// Returns `data` of a sample of an event, marked as a test.
+    ///
+    /// # Errors
+    /// 500 if the service has none.
+    pub(crate) fn sample(&self, event: &str) -> Result<Value, Error> {
+        let sample = self.samples.iter().find(|(name, _)| *name == event);
+        let mut data = sample
+            .map(|(_, data)| data.clone())
+            .ok_or_else(|| Error::Internal(anyhow::anyhow!("there is no sample of the event {event}")))?;
+        data["test"] = json!(true);
+        Ok(data)
     }
 
     /// Looks for due deliveries now. Call it after the commit that stores some.

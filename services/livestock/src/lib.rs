@@ -156,6 +156,8 @@ impl Service for Livestock {
         let files = Arc::new(SystemClient::new(&settings.system_url)?);
         context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let categories = Arc::new(Categories::open(settings.categories_file.as_deref())?);
+        let breeds = Breeds::embedded()?;
+        let samples = listings::sample_events(&categories, &breeds)?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -168,10 +170,10 @@ impl Service for Livestock {
             saved_search_bytes: settings.saved_search_bytes,
             replica: Id::new(),
             categories,
-            breeds: Breeds::embedded()?,
+            breeds,
             form_validators: FormValidators::new()?,
             facets: Arc::default(),
-            webhooks: Webhooks::open(settings.webhook_options(), context)?,
+            webhooks: Webhooks::open(settings.webhook_options(), context, samples)?,
         })
     }
 

@@ -141,6 +141,7 @@ impl Service for Logistics {
         let files = Arc::new(SystemClient::new(&settings.system_url)?);
         context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
+        let samples = webhook_events::samples(&catalogue)?;
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -154,7 +155,7 @@ impl Service for Logistics {
                 settings.notification_delivery(),
                 context,
             )?),
-            webhooks: Webhooks::open(settings.webhook_options(), context)?,
+            webhooks: Webhooks::open(settings.webhook_options(), context, samples)?,
             weight_tolerance: loads::WeightTolerance::of(settings),
         })
     }

@@ -1,8 +1,11 @@
 //! The events that the service sends to webhooks (docs/api/webhooks.md, "Events").
 
+use common::Error;
 use serde_json::Value;
 use webhooks::{DataSchema, EventDescription};
 
+use crate::commodities::Catalogue;
+use crate::loads::sample_event;
 use crate::notifications;
 
 /// What the history has of the changes of loads.
@@ -124,8 +127,20 @@ pub(crate) fn describe(document: &mut Value) {
     webhooks::describe(document, &EVENTS);
 }
 
+/// Returns the names of the events that organisations can subscribe to.
+fn names() -> impl Iterator<Item = &'static str> {
+    EVENTS.iter().filter(|event| event.is_subscribable).map(|event| event.name)
+}
+
+/// Returns `data` of a sample of each event.
+///
+/// # Errors
+/// Fails if there are no commodities.
+pub(crate) fn samples(commodities: &Catalogue) -> Result<Vec<(&'static str, Value)>, Error> {
+    names().map(|name| Ok((name, sample_event(name, commodities)?))).collect()
+}
+
 /// Describes the metrics of webhooks and sets them to 0.
 pub(crate) fn register_metrics() {
-    let names: Vec<_> = EVENTS.iter().filter(|event| event.is_subscribable).map(|event| event.name).collect();
-    webhooks::register_metrics(&names);
+    webhooks::register_metrics(&names().collect::<Vec<_>>());
 }

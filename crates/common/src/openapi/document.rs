@@ -11,7 +11,7 @@ use crate::response::error::ErrorBody;
 use crate::wire;
 
 /// The version of the API (docs/api/versioning.md), which is not that of the programs.
-pub(crate) const API_VERSION: &str = "1.1.0";
+pub(crate) const API_VERSION: &str = "1.2.0";
 /// The guide of a service, relative to `/openapi.json` and to `/docs/openapi.json`.
 const GUIDE: &str = "../docs/guide/";
 /// Marks an operation whose body may be absent: `extensions(("x-optional-body" = json!(true)))`.

@@ -15,7 +15,7 @@ fn assert_members(reply: &testkit::TestResponse) {
     assert!(body["message"].as_str().unwrap().ends_with('.'), "{body}");
     assert!(body["validation"].is_array());
     assert_eq!(reply.header("content-type"), "application/json");
-    assert_eq!(reply.header("api-version"), "1.1.0");
+    assert_eq!(reply.header("api-version"), "1.2.0");
 }
 
 async fn expect(app: &App, call: testkit::TestRequest, status: u16, code: &str) -> testkit::TestResponse {

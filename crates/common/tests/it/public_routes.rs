@@ -38,7 +38,7 @@ fn answers_preflights() {
         assert_eq!((reply.status, reply.header("access-control-allow-origin")), (204, "*"));
         assert_eq!(reply.header("access-control-allow-headers"), "x-request-id");
         assert_eq!(reply.header("access-control-allow-methods"), "GET, HEAD");
-        assert_eq!(reply.header("api-version"), "1.1.0");
+        assert_eq!(reply.header("api-version"), "1.2.0");
         assert_eq!(preflight("/v1/public/nothing").send().await.status, 404);
         assert_eq!(
             preflight("/v1/hear").send().await.error(405),

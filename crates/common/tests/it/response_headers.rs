@@ -43,7 +43,7 @@ fn every_response_has_the_common_headers() {
             "/x",
         ] {
             let reply = app.get(path).send().await;
-            assert_eq!(reply.header("api-version"), "1.1.0", "{path}");
+            assert_eq!(reply.header("api-version"), "1.2.0", "{path}");
             assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
             assert!(!reply.header("x-request-id").is_empty(), "{path}");
         }
@@ -214,7 +214,7 @@ fn configured_origins_may_read_every_response() {
         let reply = preflight.send().await;
         assert_eq!(reply.status, 200, "{}", reply.text());
         assert!(reply.header("access-control-allow-methods").contains("POST"));
-        assert_eq!(reply.header("api-version"), "1.1.0");
+        assert_eq!(reply.header("api-version"), "1.2.0");
         let foreign = app
             .call("OPTIONS", "/v1/things")
             .header("origin", "https://evil.example")

@@ -404,6 +404,8 @@ pub struct TestWebhooks {
     deleted: Vec<String>,
     /// A delivery of `changed`.
     delivery: String,
+    /// The form of a webhook for the events of every organisation.
+    for_all: Value,
 }
 
 /// Creates webhooks of an organisation that subscribe to an event. Their receivers do not exist.
@@ -417,12 +419,13 @@ pub async fn webhooks(app: &App, organisation: &str, event: &str) -> TestWebhook
     }
     let changed = paths.remove(0);
     let test = app.post(&format!("{changed}/test")).by(&user).send().await.ok();
-    TestWebhooks { changed, deleted: paths, delivery: test["id"].as_str().unwrap().to_owned() }
+    let for_all = json!({"url": form["url"], "events": form["events"], "scope": "all"});
+    TestWebhooks { changed, deleted: paths, delivery: test["id"].as_str().unwrap().to_owned(), for_all }
 }
 
 /// Returns the rows of the operations on webhooks.
 pub fn webhook_access_rules(webhooks: &TestWebhooks, organisation: &str) -> Vec<(&'static str, AccessRule)> {
-    let TestWebhooks { changed, deleted, delivery } = webhooks;
+    let TestWebhooks { changed, deleted, delivery, for_all } = webhooks;
     let (own, admin) = (User::of(organisation), User::admin());
     let (stranger, alone) = (User::of("another"), User::individual("nobody"));
     let case = |path: String| AccessCase::new(path, &[&own, &admin]).denies(&stranger).denies(&alone);
@@ -432,7 +435,13 @@ pub fn webhook_access_rules(webhooks: &TestWebhooks, organisation: &str) -> Vec<
         AccessCase::new(path, &[user]).denies(&stranger).denies(&alone).leaves_unchanged(path).removes()
     };
     vec![
-        ("create_webhook", AccessRule::Member),
+        // For the events of every organisation. Each may create webhooks for its own ones.
+        (
+            "create_webhook",
+            AccessRule::Restricted(vec![
+                AccessCase::new("/v1/webhooks", &[&admin]).denies(&own).json(for_all.clone()),
+            ]),
+        ),
         (
             "list_webhooks",
             AccessRule::Scoped(vec![
@@ -448,6 +457,16 @@ pub fn webhook_access_rules(webhooks: &TestWebhooks, organisation: &str) -> Vec<
         ("test_webhook", AccessRule::Restricted(vec![case(format!("{changed}/test"))])),
         ("rotate_webhook_secret", AccessRule::Restricted(vec![change(format!("{changed}/rotate-secret"))])),
         ("list_webhook_deliveries", AccessRule::Restricted(vec![case(format!("{changed}/deliveries"))])),
+        (
+            "find_webhook_delivery",
+            AccessRule::Restricted(vec![case(format!("{changed}/deliveries/{delivery}"))]),
+        ),
+        (
+            "redeliver_webhook_deliveries",
+            AccessRule::Restricted(vec![
+                case(format!("{changed}/deliveries/redeliver")).json(json!({"sinceUTC": "2026-03-01"})),
+            ]),
+        ),
         (
             "redeliver_webhook_delivery",
             AccessRule::Restricted(vec![case(format!("{changed}/deliveries/{delivery}/redeliver"))]),

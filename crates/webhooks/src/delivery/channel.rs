@@ -3,7 +3,7 @@
 use common::Error;
 use database::{AnyConnection, Database};
 use http::StatusCode;
-use outbox::{Channel, Claimed, Failure, Outbox, OutboxMetrics, Outcome};
+use outbox::{Channel, Claimed, Failure, Outbox, OutboxMetrics, Outcome, Try};
 use url::Url;
 
 use super::store;
@@ -49,7 +49,7 @@ impl Channel for Receivers {
         pruned: "drover_webhooks_pruned_total",
     };
 
-    async fn deliver(&self, claimed: &Claimed) -> Result<(), Failure> {
+    async fn deliver(&self, claimed: &Claimed) -> Result<Option<u16>, Failure> {
         if claimed.body.0.is_empty() {
             // It was deleted.
             return Err(Failure::Final(String::new()));
@@ -67,11 +67,19 @@ impl Channel for Receivers {
         let message = Message { id: claimed.id, webhook_id, body: claimed.body.0.clone() };
         match self.sender.post(&url, &keys, message).await {
             Err(error @ SendError::Status(StatusCode::GONE, _)) => Err(Failure::Final(error.reason())),
-            result => Ok(result.map(drop)?),
+            result => Ok(Some(result?.as_u16())),
         }
     }
 
-    fn record(c: &mut AnyConnection, claimed: &Claimed, outcome: &Outcome) -> Result<(), Error> {
+    fn record(
+        c: &mut AnyConnection,
+        claimed: &Claimed,
+        attempt: Option<&Try>,
+        outcome: &Outcome,
+    ) -> Result<(), Error> {
+        if let Some(attempt) = attempt {
+            store::add_try(c, &claimed.group, claimed.id, attempt)?;
+        }
         let reason = match outcome {
             Outcome::Delivered => return webhook::store::note_success(c, &claimed.group),
             Outcome::Failed(reason) if reason.is_empty() => return Ok(()),

@@ -163,6 +163,7 @@ pub fn emit_many(
                 d::claimed_until.eq(message.unclaimed),
                 d::body.eq(stored_elsewhere()),
                 d::cause_id.eq(subject.cause),
+                d::subject_id.eq(subject.id),
                 d::bytes.eq(message.bytes),
             )
         };
@@ -297,7 +298,7 @@ where
     let NewMessage { id, at, event, quoted_name, unclaimed, bytes, .. } = message;
     out.push_sql(
         "INSERT INTO webhook_deliveries (id, webhook_id, event, status, attempts, created_at, pending_since, due_at, \
-         claimed_until, cause_id, bytes, body) SELECT ",
+         claimed_until, cause_id, subject_id, bytes, body) SELECT ",
     );
     out.push_bind_param::<IdSql, _>(id)?;
     out.push_sql(", webhooks.id, ");
@@ -315,6 +316,8 @@ where
     out.push_bind_param::<TimestampSql, _>(unclaimed)?;
     out.push_sql(", ");
     out.push_bind_param::<Text, str>(event.subject.cause)?;
+    out.push_sql(", ");
+    out.push_bind_param::<IdSql, _>(&event.subject.id)?;
     out.push_sql(", ");
     out.push_bind_param::<BigInt, _>(bytes)?;
     out.push_sql(", 'null' FROM webhooks WHERE (webhooks.scope = 'own' AND organisation_id IN (");

@@ -2,20 +2,21 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get, post};
-use common::validation::ValidationErrors;
-use common::wire::ActionResult;
+use common::validation::{Code, ValidationErrors};
+use common::wire::{ActionResult, DateOrDateTime};
 use common::{
-    Authorized, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams, MemberOrAdmin,
-    PageRequest, PathId, Query, Sorting, text_choice,
+    Authorized, Body, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
+    MemberOrAdmin, PageRequest, PathId, Query, Sorting, text_choice,
 };
 use database::{AnyConnection, Id};
 use outbox::{Channel, Status};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use strum::VariantNames;
-use utoipa::IntoParams;
-use utoipa::openapi::schema::Object;
+use utoipa::openapi::schema::{Object, Type};
+use utoipa::{IntoParams, ToSchema};
 
-use crate::delivery::{Receivers, WebhookDelivery, store};
+use crate::delivery::store::{self, DeliverySearch, Redelivery};
+use crate::delivery::{Receivers, WebhookDelivery, WebhookDeliveryDetails};
 use crate::webhook;
 use crate::{Webhooks, examples};
 
@@ -31,6 +32,15 @@ struct DeliveryParams {
     #[serde(rename = "f:status")]
     #[param(schema_with = status)]
     status: Option<String>,
+    /// The name of the event.
+    #[serde(rename = "f:event")]
+    #[param(schema_with = event)]
+    event: Option<String>,
+}
+
+/// Returns the schema of a name, to which [`crate::describe`] adds those of the events.
+fn event() -> Object {
+    Object::with_type(Type::String)
 }
 
 fn status() -> Object {
@@ -38,8 +48,9 @@ fn status() -> Object {
 }
 
 impl DeliveryParams {
-    fn parse(&self, errors: &mut ValidationErrors) -> (Option<String>, PageRequest, bool) {
-        (self.status.clone(), self.page.parse(&Sorting::newest_first(), errors), self.page.count)
+    fn parse(&self, errors: &mut ValidationErrors) -> (DeliverySearch, PageRequest, bool) {
+        let search = DeliverySearch { status: self.status.clone(), event: self.event.clone() };
+        (search, self.page.parse(&Sorting::newest_first(), errors), self.page.count)
     }
 }
 
@@ -59,14 +70,136 @@ pub(super) async fn list_deliveries(
     request: HttpRequest,
     webhooks: Data<Webhooks>,
 ) -> Result<JsonResponse, Error> {
-    let (status, page, count) = query.check(DeliveryParams::parse)?;
+    let (search, page, count) = query.check(DeliveryParams::parse)?;
     let (id, caller, read_page) = (path.id()?, caller.clone(), page.clone());
     let read = move |c: &mut _| {
         webhook::store::check_managed(c, &caller, id)?;
-        store::list(c, id, status.as_deref(), &read_page, count)
+        store::list(c, id, &search, &read_page, count)
     };
     let found = webhooks.db.read(read).await?;
     Ok(found.response(&request, &webhooks.public_url, &page))
+}
+
+/// Get a delivery
+///
+/// With its body and its last 10 attempts. The bodies of answers are not kept.
+#[utoipa::path(operation_id = "find_webhook_delivery", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
+    params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK)),
+        ("deliveryId" = String, Path, description = "The id of the delivery", example = json!(examples::DELIVERY))),
+    responses((status = 200, body = WebhookDeliveryDetails), ErrorResponses))]
+#[get("/webhooks/{id}/deliveries/{deliveryId}")]
+pub(super) async fn find_delivery(
+    caller: Authorized<MemberOrAdmin>,
+    path: PathId,
+    request: HttpRequest,
+    webhooks: Data<Webhooks>,
+) -> Result<JsonResponse, Error> {
+    let (webhook, caller) = (path.id()?, caller.clone());
+    let delivery = request.match_info().get("deliveryId").and_then(Id::parse);
+    let read = move |c: &mut _| {
+        webhook::store::check_managed(c, &caller, webhook)?;
+        store::find(c, webhook, delivery.ok_or(Error::NotFound)?)
+    };
+    JsonResponse::json(&webhooks.db.read(read).await?)
+}
+
+/// The deliveries to deliver again.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(example = json!({ "sinceUTC": "2026-03-01T09:30:00Z", "untilUTC": "2026-03-02T09:30:00Z" }))]
+pub(super) struct RedeliveryForm {
+    /// The first time of the events, which is `createdAtUTC` of their deliveries.
+    #[serde(rename = "sinceUTC")]
+    #[schema(required = true)]
+    since: DateOrDateTime,
+    /// The last time of the events. A date covers the whole day.
+    #[serde(rename = "untilUTC")]
+    #[schema(nullable = false)]
+    until: Option<DateOrDateTime>,
+    /// The status of the deliveries.
+    #[schema(nullable = false)]
+    status: Option<SettledStatus>,
+}
+
+/// A status of deliveries that can be delivered again.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum SettledStatus {
+    #[default]
+    Failed,
+    Delivered,
+}
+
+impl RedeliveryForm {
+    fn validate(&self, errors: &mut ValidationErrors) {
+        let until = self.until.as_ref().and_then(DateOrDateTime::end);
+        if self.since.start().zip(until).is_some_and(|(since, until)| since > until) {
+            errors.push("sinceUTC", Code::Inconsistent, "must not be after untilUTC");
+        }
+    }
+
+    fn redelivery(&self, webhook: Id) -> Result<Redelivery, Error> {
+        let not_validated = || Error::Internal(anyhow::anyhow!("sinceUTC was not validated"));
+        Ok(Redelivery {
+            webhook,
+            since: self.since.start().ok_or_else(not_validated)?,
+            until: self.until.as_ref().and_then(DateOrDateTime::end),
+            status: match self.status.unwrap_or_default() {
+                SettledStatus::Failed => Status::Failed,
+                SettledStatus::Delivered => Status::Delivered,
+            },
+        })
+    }
+}
+
+/// The response to a redelivery of many events.
+#[derive(Debug, Serialize, ToSchema)]
+struct RedeliveryResult {
+    /// One sentence for a person.
+    message: String,
+    /// Always `success`.
+    #[schema(value_type = String)]
+    status: &'static str,
+    /// The number of events that are delivered again.
+    count: usize,
+    /// `true` if there are more than 10,000: the others are later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    more: Option<bool>,
+}
+
+/// Redeliver many events
+///
+/// Delivers the events of a period again, failed ones by default, as the redelivery of one event does: up to 10,000,
+/// oldest first. Those whose bodies are deleted are left out.
+#[utoipa::path(operation_id = "redeliver_webhook_deliveries", tag = "webhooks", security(("bearer" = [])),
+    extensions(("x-roles" = json!([]))),
+    params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),
+    request_body = RedeliveryForm, responses((status = 200, body = RedeliveryResult), ErrorResponses))]
+#[post("/webhooks/{id}/deliveries/redeliver")]
+pub(super) async fn redeliver_many(
+    caller: Authorized<MemberOrAdmin>,
+    path: PathId,
+    idempotency: Idempotency,
+    body: Body<RedeliveryForm>,
+    webhooks: Data<Webhooks>,
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(RedeliveryForm::validate)?;
+    let (again, caller) = (form.redelivery(path.id()?)?, caller.clone());
+    let effect = move |c: &mut AnyConnection| {
+        webhook::store::check_active(c, &caller, again.webhook)?;
+        let (count, is_more) = store::redeliver_many(c, &again)?;
+        let message = match count {
+            1 => "1 event is delivered again.".to_owned(),
+            count => format!("{count} events are delivered again."),
+        };
+        let more = is_more.then_some(true);
+        JsonResponse::json(&RedeliveryResult { message, status: "success", count, more })
+    };
+    let response = idempotency.run(&webhooks.db, fingerprint, async || Ok(effect)).await?;
+    webhooks.wake();
+    Ok(response)
 }
 
 /// Redeliver an event

@@ -15,5 +15,7 @@ pub fn routes(v1: &mut ServiceConfig) {
         .service(webhooks::test)
         .service(webhooks::rotate_secret)
         .service(deliveries::list_deliveries)
+        .service(deliveries::redeliver_many)
+        .service(deliveries::find_delivery)
         .service(deliveries::redeliver);
 }

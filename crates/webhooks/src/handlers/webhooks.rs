@@ -9,11 +9,13 @@ use common::{
     Member, MemberOrAdmin, MergePatch, PathId, Policy, Precondition, Query, Revised, Sorting,
 };
 use database::{AnyConnection, Id};
+use serde_json::json;
 
+use crate::event::TEST_EVENT;
 use crate::sending::generate_secret;
 use crate::webhook::{
-    NewWebhook, Scope, Webhook, WebhookForm, WebhookPatch, parse_events, parsed_url, store, validate_form,
-    validate_patch,
+    NewWebhook, Scope, Webhook, WebhookForm, WebhookPatch, WebhookTest, parse_events, parsed_url, store,
+    validate_form, validate_patch,
 };
 use crate::{Webhooks, delivery, examples};
 
@@ -169,24 +171,30 @@ pub(super) async fn delete(
 
 /// Test a webhook
 ///
-/// Sends the event `webhook.test`. `id` is that of its delivery, whose status shows the outcome.
+/// Sends the event `webhook.test`, or a sample of `event` with `test: true` in `data`, whether the webhook subscribed to
+/// it or not. `id` is that of its delivery, whose status shows the outcome.
 #[utoipa::path(operation_id = "test_webhook", tag = "webhooks", security(("bearer" = [])),
-    extensions(("x-roles" = json!([]))),
+    extensions(("x-roles" = json!([])), ("x-optional-body" = json!(true))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),
-    responses((status = 200, body = ActionResult), ErrorResponses))]
+    request_body = WebhookTest, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/webhooks/{id}/test")]
 pub(super) async fn test(
     caller: Authorized<MemberOrAdmin>,
     path: PathId,
     idempotency: Idempotency,
-    fingerprint: Fingerprint,
+    body: Body<WebhookTest>,
     webhooks: Data<Webhooks>,
 ) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
     let (id, caller) = (path.id()?, caller.clone());
+    let (event, data) = match &form.event {
+        Some(event) => (event.0.clone(), webhooks.sample(&event.0)?),
+        None => (TEST_EVENT.to_owned(), json!({ "webhookId": id })),
+    };
     let effect = move |c: &mut AnyConnection| {
         store::check_active(c, &caller, id)?;
         let delivery = Id::new();
-        delivery::store::create_test(c, id, delivery)?;
+        delivery::store::create_test(c, id, delivery, (&event, &data))?;
         JsonResponse::json(&ActionResult::created("The test is sent.", delivery))
     };
     let response = idempotency.run(&webhooks.db, fingerprint, async || Ok(effect)).await?;

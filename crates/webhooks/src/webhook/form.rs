@@ -59,6 +59,15 @@ pub(crate) struct WebhookPatch {
     pub(crate) status: Option<WebhookStatus>,
 }
 
+/// What a test of a webhook sends.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+pub(crate) struct WebhookTest {
+    /// The event of which a sample is sent.
+    #[schema(nullable = false)]
+    pub(crate) event: Option<EventName>,
+}
+
 /// Validates the rules that the schema cannot state.
 pub(crate) fn validate_form(form: &WebhookForm, allow_private: bool, errors: &mut ValidationErrors) {
     validate_url(&form.url, allow_private, errors);

@@ -29,7 +29,7 @@ use metrics::{Counter, counter, describe_counter};
 
 pub(crate) use background::{rebuild_stale_rows, run_background};
 pub(crate) use calendar::day;
-pub(crate) use demo::create_demo_data;
+pub(crate) use demo::{create_demo_data, sample_events};
 pub(crate) use edit::{Editor, FormValidators};
 pub(crate) use events::ListingEvent;
 pub(crate) use events::store::{current_position, list_of_user as list_events_of_user};

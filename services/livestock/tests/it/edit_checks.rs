@@ -63,7 +63,7 @@ testkit::on_both! {
         let listing = read(&app, &farm, &active).await;
         for id in [&active, &secret, &closed, UNKNOWN, "nonsense"] {
             for user in [&farm, &User::of("other"), &User::admin(), &User::individual("nobody")] {
-                for member in ["id", "userId", "organisationId", "organisationName", "status", "createdAtUTC", "publishedAtUTC"] {
+                for member in ["id", "userId", "organisationId", "organisationName", "status", "createdAtUTC", "publishedAtUTC", "revision", "updatedAtUTC"] {
                     for value in [&listing[member], &json!(null), &json!(5)] {
                         let reply = patch(&app, user, id, &json!({member: value, "description": "new"})).await;
                         assert_eq!(reply.errors(), [format!("{member} inconsistent")], "{id}");

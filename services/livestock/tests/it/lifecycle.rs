@@ -33,7 +33,9 @@ pub async fn patch(app: &App, user: &User, id: &str, members: &Value) -> TestRes
 /// Returns the revision of a listing.
 pub async fn revision(app: &App, id: &str) -> i64 {
     let reply = app.get(&format!("/v1/listings/{id}")).by(&User::admin()).send().await;
-    reply.header("etag").trim_matches('"').parse().unwrap()
+    let revision: i64 = reply.header("etag").trim_matches('"').parse().unwrap();
+    assert_eq!(reply.ok()["revision"], revision);
+    revision
 }
 
 pub async fn events(app: &App, id: &str) -> Vec<Value> {

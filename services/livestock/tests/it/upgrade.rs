@@ -178,4 +178,22 @@ testkit::on_both! {
         assert_eq!(facets["total"], 2);
         assert_eq!(events(&app, id).await[0]["to"], "active");
     }
+
+    async fn documents_get_the_revisions_that_the_previous_version_does_not_write(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let id = create(&app, &farm, &full()).await;
+        patch(&app, &farm, &id, &json!({"tags": ["new"]})).await.ok();
+        let before = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
+        let (schema, document) = match backend {
+            Backend::Sqlite => ("", "json_remove(document, '$.revision', '$.updatedAtUTC')"),
+            Backend::Postgres => ("livestock.", "(document::jsonb - 'revision' - 'updatedAtUTC')::json"),
+        };
+        app.database.execute(&format!("UPDATE {schema}listings SET document = {document}"));
+        let app = App::start_on::<livestock::Livestock>(app.stop().await, livestock::Settings::default()).await;
+        assert_eq!(revision(&app, &id).await, 2);
+        let mut after = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
+        assert_eq!(after["updatedAtUTC"], events(&app, &id).await[1]["atUTC"]);
+        after["updatedAtUTC"] = before["updatedAtUTC"].clone();
+        assert_eq!(after, before);
+    }
 }

@@ -53,29 +53,38 @@ testkit::on_both! {
         for _ in 0..2 {
             app.post(&publish).by(&farm).send().await.ok();
         }
-        expected.push(("listing.published", read(&app, &farm, &draft).await));
+        let data = async |id: &str, changes: Option<Value>| {
+            let mut data = json!({
+                "userId": farm.claims["sub"], "organisationId": "farm", "listing": read(&app, &farm, id).await,
+            });
+            data.as_object_mut().unwrap().extend(changes.map(|changes| ("changes".to_owned(), changes)));
+            data
+        };
+        expected.push(("listing.published", data(&draft, None).await));
         let direct = create(&app, &farm, &full()).await;
-        expected.push(("listing.published", read(&app, &farm, &direct).await));
+        expected.push(("listing.published", data(&direct, None).await));
         let members = json!({"description": "edited"});
         for _ in 0..2 {
             patch(&app, &farm, &direct, &members).await.ok();
         }
-        expected.push(("listing.updated", read(&app, &farm, &direct).await));
+        let changes = json!({"description": {"from": full()["description"], "to": "edited"}});
+        expected.push(("listing.updated", data(&direct, Some(changes)).await));
         for _ in 0..2 {
             close(&app, &direct, "sold").await;
         }
-        expected.push(("listing.closed", read(&app, &farm, &direct).await));
+        expected.push(("listing.closed", data(&direct, None).await));
         let mut messages: Vec<_> = own.wait_for(4).await.iter().map(body).collect();
         messages.sort_by_key(|message| message["id"].to_string());
         assert_eq!(messages.len(), 4);
-        for (message, (event, listing)) in messages.iter().zip(&expected) {
+        for (message, (event, data)) in messages.iter().zip(&expected) {
             assert_eq!(message, &json!({
-                "id": message["id"], "type": event, "timestamp": message["timestamp"], "data": {"listing": listing},
+                "id": message["id"], "type": event, "timestamp": message["timestamp"], "data": data,
             }));
         }
         let path = format!("/v1/webhooks/{}/deliveries", webhook["id"].as_str().unwrap());
         wait_until(async || {
             let all = app.get(&path).by(&farm).send().await.ok();
+            assert!(all.as_array().unwrap().iter().all(|delivery| delivery["listingId"].is_string()), "{all}");
             all.as_array().unwrap().len() == 4 && all.as_array().unwrap().iter().all(|d| d["status"] == "delivered")
         }).await;
         let requests = own.requests().await;
@@ -85,6 +94,23 @@ testkit::on_both! {
             request.headers["webhook-signature"].to_str().unwrap() == testkit::webhook_signature(request, secret)
         }));
         assert!(other.requests().await.is_empty());
+    }
+
+    async fn a_test_sends_a_sample_of_each_event(backend) {
+        let app = App::start::<Livestock>(backend, settings()).await;
+        let (receiver, farm) = (receiver().await, User::of("farm"));
+        let webhook = register(&app, "farm", &receiver.url(), &["listing.closed"]).await;
+        for name in ALL {
+            let test = format!("/v1/webhooks/{}/test", webhook["id"].as_str().unwrap());
+            app.post(&test).by(&farm).json(&json!({"event": name})).send().await.ok();
+        }
+        let mut sent: Vec<_> = receiver.wait_for(ALL.len()).await.iter().map(body).collect();
+        sent.sort_by_key(|message| message["id"].to_string());
+        for (message, name) in sent.iter().zip(ALL) {
+            assert_eq!((&message["type"], &message["data"]["test"]), (&json!(name), &json!(true)));
+            assert_eq!(message["data"]["listing"]["properties"]["breed"], "Hereford");
+        }
+        assert_eq!(sent[3]["data"]["matches"][0]["userId"], sent[3]["data"]["userId"]);
     }
 
     async fn a_webhook_is_managed(backend) {

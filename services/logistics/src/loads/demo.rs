@@ -1,8 +1,10 @@
-//! The loads that the examples of the OpenAPI document name, for the setting `server.demo_data`.
+//! The loads that the examples of the OpenAPI document name, for the setting `server.demo_data`, and the samples of
+//! events that test webhooks.
 
 use common::{Caller, Error};
 use database::{AnyConnection, Database, Id};
-use serde_json::json;
+use serde_json::{Value, json};
+use webhooks::EventDetails;
 
 use super::collection::CollectionForm;
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
@@ -11,7 +13,8 @@ use super::life::Status;
 use super::members::changes;
 use super::model::Load;
 use super::party::{Creator, Party};
-use super::proof::ProofOfDelivery;
+use super::proof::{Proof, ProofOfDelivery};
+use super::rejection::RejectionForm;
 use super::store::{self, NewProof, Update};
 use crate::commodities::Catalogue;
 use crate::examples::{
@@ -19,6 +22,9 @@ use crate::examples::{
     LOAD_TO_REJECT, LOAD_TO_REOPEN, NOTIFICATION,
 };
 use crate::notifications::{self, Event, NewNotification, Recipients};
+
+/// The number of a commodity of the embedded table.
+const FEED_BARLEY: i32 = 10;
 
 /// Creates the loads that do not exist yet.
 ///
@@ -36,11 +42,10 @@ pub(crate) async fn create_demo_data(db: &Database, commodities: &Catalogue) -> 
         (LOAD_TO_REJECT, "PB-2026-0317"),
         (LOAD_TO_REOPEN, "PB-2026-0318"),
     ] {
-        let carrier = Party { id: Some("hereford-haulage".into()), name: "Hereford Haulage".into() };
-        let load = organised(reference)?.into_load(commodities, &carys, Vec::new())?;
-        loads.push(Load { id: parse(id)?, carrier: Some(carrier), ..load });
+        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys, Vec::new())?;
+        loads.push(Load { id: parse(id)?, carrier: Some(carrier()), ..load });
     }
-    let load = entered_by_carrier()?.into_load(commodities, &ruth, Vec::new())?;
+    let load = entered_by_carrier(FEED_BARLEY)?.into_load(commodities, &ruth, Vec::new())?;
     let entered = Load { id: parse(LOAD_TO_ACCEPT)?, ..load };
     db.write(move |c| {
         for load in &loads {
@@ -61,19 +66,23 @@ fn ruth() -> Caller {
     Caller::sample(["ruth", "Ruth", "hereford-haulage", "Hereford Haulage"])
 }
 
-fn organised(reference: &str) -> Result<OrganiserForm, Error> {
+fn carrier() -> Party {
+    Party { id: Some("hereford-haulage".into()), name: "Hereford Haulage".into() }
+}
+
+fn organised(reference: &str, commodity: i32) -> Result<OrganiserForm, Error> {
     Ok(serde_json::from_value(json!({
-        "organiserId": "penybont-farm", "organiserName": "Penybont Farm", "commodityId": 10,
+        "organiserId": "penybont-farm", "organiserName": "Penybont Farm", "commodityId": commodity,
         "reference": reference, "deliveryDateISO": "2026-03-11", "weight": 29,
         "vehicleRegistration": "VX21 ABC", "pickupPostcode": "LD3 7HR", "dropoffPostcode": "HR4 9AR",
         "tags": ["spring"],
     }))?)
 }
 
-fn entered_by_carrier() -> Result<CarrierForm, Error> {
+fn entered_by_carrier(commodity: i32) -> Result<CarrierForm, Error> {
     Ok(serde_json::from_value(json!({
         "organisationId": "penybont-farm", "organisationName": "Penybont Farm",
-        "carrierId": "hereford-haulage", "carrierName": "Hereford Haulage", "commodityId": 10,
+        "carrierId": "hereford-haulage", "carrierName": "Hereford Haulage", "commodityId": commodity,
         "reference": "HH-2026-0314", "deliveryDateISO": "2026-03-11", "weight": 28, "tags": [],
     }))?)
 }
@@ -96,10 +105,7 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
             complete(c, load, caller)
         }
         LOAD_TO_REJECT => {
-            let form: CollectionForm = serde_json::from_value(json!({ "weightNet": 29 }))?;
-            let collection = Some(form.collection(Vec::new(), load.created_at)?);
-            let collected = Load { status: Status::Collected, collection, ..load.clone() };
-            change(c, load, &collected, NewEvent::new(load.id, EventType::Collected, caller))
+            change(c, load, &collected(load)?, NewEvent::new(load.id, EventType::Collected, caller))
         }
         LOAD_TO_REOPEN => {
             let cancelled = Load { status: Status::Cancelled, ..load.clone() };
@@ -126,6 +132,13 @@ fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
     notifications::create_with_id(c, parse(NOTIFICATION)?, &notification).map(drop)
 }
 
+/// Returns the load with a collection.
+fn collected(load: &Load) -> Result<Load, Error> {
+    let form: CollectionForm = serde_json::from_value(json!({ "weightNet": 29 }))?;
+    let collection = Some(form.collection(Vec::new(), load.created_at)?);
+    Ok(Load { status: Status::Collected, collection, ..load.clone() })
+}
+
 /// Stores the first change of a load.
 fn change(c: &mut AnyConnection, before: &Load, load: &Load, event: NewEvent<'_>) -> Result<(), Error> {
     let event = NewEvent { changes: changes(before, load), ..event };
@@ -134,12 +147,83 @@ fn change(c: &mut AnyConnection, before: &Load, load: &Load, event: NewEvent<'_>
     store::update(c, &Update { load: &load, event, proof: None }).map(drop)
 }
 
-/// Proves the delivery of a load.
-fn complete(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {
-    let form: ProofOfDelivery = serde_json::from_value(json!({
+/// Returns `data` of a realistic event of this name.
+///
+/// # Errors
+/// Fails if there are no commodities.
+pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value, Error> {
+    let (carys, ruth) = (carys(), ruth());
+    let commodity = commodities.find(FEED_BARLEY.into()).or_else(|| commodities.entries().next());
+    let commodity = commodity.map_or(FEED_BARLEY, |entry| entry.id);
+    let is_entered = name == "load.accepted";
+    let load = if is_entered {
+        entered_by_carrier(commodity)?.into_load(commodities, &ruth, Vec::new())?
+    } else {
+        organised("PB-2026-0311", commodity)?.into_load(commodities, &carys, Vec::new())?
+    };
+    let (created_at, mut before) = (load.created_at, Load { carrier: Some(carrier()), ..load });
+    match name {
+        "load.corrected" => proof()?.complete(&mut before, &[], created_at),
+        "load.reopened" => before.status = Status::Cancelled,
+        _ => {}
+    }
+    if before.status != Status::Upcoming {
+        before.revise();
+    }
+    let mut after = before.clone();
+    match name {
+        "load.updated" => after.ticket_number = Some("48215".into()),
+        "load.cancelled" => after.status = Status::Cancelled,
+        "load.collected" => after = collected(&before)?,
+        "load.completed" => proof()?.complete(&mut after, &[], created_at),
+        "load.rejected" => {
+            let form: RejectionForm =
+                serde_json::from_value(json!({ "reason": "quality", "note": "Too wet" }))?;
+            after.status = Status::Rejected;
+            after.rejection = Some(form.rejection(Vec::new(), created_at));
+        }
+        "load.reopened" => after.status = Status::Upcoming,
+        "load.corrected" => after.ticket_number = Some("48216".into()),
+        _ => {}
+    }
+    if !["load.created", "load.sent_to_driver", "load.sent_to_carrier"].contains(&name) {
+        after.revise();
+    }
+    if name == "load.released" {
+        return Ok(json!({ "load": { "id": after.id, "reference": after.reference } }));
+    }
+    let driver = Some(json!(DRIVER));
+    let changes = match name {
+        "load.sent_to_driver" => Changes::from([("driverId", Change::new(None, driver))]),
+        "load.driver_revoked" => Changes::from([("driverId", Change::new(driver, None))]),
+        _ => changes(&before, &after),
+    };
+    let details = EventDetails {
+        user_id: Some(&carys.user_id),
+        organisation_id: carys.organisation.as_ref().map(|own| own.id.as_str()),
+        driver_id: changes.contains_key("driverId").then_some(DRIVER),
+        carrier_id: after.carrier_id().filter(|_| name == "load.sent_to_carrier"),
+        changes: (!changes.is_empty()).then(|| json!(changes)),
+    };
+    let mut data = serde_json::to_value(&details)?;
+    data["load"] = serde_json::to_value(&after)?;
+    Ok(data)
+}
+
+fn proof() -> Result<Proof, Error> {
+    delivered()?.delivery.proof()
+}
+
+fn delivered() -> Result<ProofOfDelivery, Error> {
+    Ok(serde_json::from_value(json!({
         "weightNet": 29.1, "ticketNumber": "48215", "vehicleRegistration": "VX21 ABC",
         "capturedAtUTC": "2026-03-11T14:30:00Z",
-    }))?;
+    }))?)
+}
+
+/// Proves the delivery of a load.
+fn complete(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {
+    let form = delivered()?;
     let (proof, stored) = (form.delivery.proof()?, store::find_stored(c, caller, load.id)?);
     let mut completed = stored.load.clone();
     proof.complete(&mut completed, &[], form.delivery.captured_at().unwrap_or(load.created_at));

@@ -23,7 +23,7 @@ mod stored_load;
 mod weights;
 
 pub(crate) use batch::{Batches, run_large_imports};
-pub(crate) use demo::create_demo_data;
+pub(crate) use demo::{create_demo_data, sample_event};
 pub(crate) use feed::{align_feed, find_new_events};
 pub(crate) use handlers::routes;
 pub(crate) use history::names_driver;

@@ -75,15 +75,16 @@ impl outbox::Channel for Channel {
         pruned: "drover_notifications_pruned_total",
     };
 
-    async fn deliver(&self, claimed: &Claimed) -> Result<(), Failure> {
+    async fn deliver(&self, claimed: &Claimed) -> Result<Option<u16>, Failure> {
         let Self::Webhook(webhook) = self else {
             // Without the recipient, which readers of the log may not be allowed to know. The delivery log has it.
             let Claimed { id, event, body, .. } = claimed;
             tracing::info!(notification = %id, load = load_id(body), event, "notification");
-            return Ok(());
+            return Ok(None);
         };
         let message = Message { id: claimed.id, webhook_id: None, body: claimed.body.0.clone() };
-        Ok(webhook.sender.post(&webhook.url, &webhook.keys, message).await.map(drop)?)
+        let status = webhook.sender.post(&webhook.url, &webhook.keys, message).await?;
+        Ok(Some(status.as_u16()))
     }
 
     fn report(&self, claimed: &Claimed, outcome: &Outcome) {

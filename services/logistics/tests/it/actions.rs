@@ -10,7 +10,8 @@ fn outcomes(reply: &Value) -> Vec<String> {
     let results = reply["results"].as_array().unwrap();
     let outcome = |result: &Value| {
         let error = &result["error"];
-        let detail = [&error["code"], &error["reason"]].map(|value| value.as_str().unwrap_or_default().to_owned());
+        let detail =
+            [&error["code"], &error["reason"]].map(|value| value.as_str().unwrap_or_default().to_owned());
         format!("{} {}", result["status"].as_str().unwrap(), detail.join(" ")).trim().to_owned()
     };
     results.iter().map(outcome).collect()

@@ -6,7 +6,8 @@ use super::*;
 
 /// Returns a load without the members that a batch sets itself.
 fn core(load: &Value) -> Value {
-    let generated = ["id", "status", "files", "createdAtUTC", "completedAtUTC", "createdBy"];
+    let generated =
+        ["id", "status", "files", "createdAtUTC", "completedAtUTC", "createdBy", "revision", "updatedAtUTC"];
     generated.iter().fold(load.clone(), |load, member| without(load, member))
 }
 

@@ -34,7 +34,17 @@ fn uneditable(load: &Value) -> Vec<(&'static str, Value)> {
         ("completedAtUTC", json!("2026-03-01")),
         ("warnings", json!([])),
     ];
-    for name in ["id", "organiser", "carrier", "commodity", "status", "createdAtUTC", "createdBy"] {
+    for name in [
+        "id",
+        "organiser",
+        "carrier",
+        "commodity",
+        "status",
+        "createdAtUTC",
+        "createdBy",
+        "revision",
+        "updatedAtUTC",
+    ] {
         members.push((name, load[name].clone()));
         members.push((name, json!(null)));
     }

@@ -146,9 +146,16 @@ async fn events(app: &App, id: &str) -> Vec<Value> {
     events.as_array().unwrap().clone()
 }
 
-/// Returns the revision of a load from its `ETag`.
+/// Returns the revision of a load, which its body and its `ETag` show.
 async fn revision(app: &App, id: &str) -> i64 {
     let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
+    let revision = tag(&reply);
+    assert_eq!(reply.ok()["revision"], revision);
+    revision
+}
+
+/// Returns the revision in an `ETag`.
+fn tag(reply: &testkit::TestResponse) -> i64 {
     reply.header("etag").trim_matches('"').parse().unwrap()
 }
 

@@ -16,6 +16,9 @@ testkit::on_both! {
         let app = app(backend).await;
         let id = create_load(&app).await;
         let loads = table(backend, "loads");
+        let revision = async |app: &App, id: &str| {
+            tag(&app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await)
+        };
         let now = if backend == Backend::Sqlite { "1772000000000" } else { "'2026-03-01T00:00:00Z'" };
         app.database.execute(&format!("UPDATE {loads} SET accepted_at = {now}, accepted_by = 'zoe', awaits_acceptance = NULL"));
         assert_eq!(revision(&app, &id).await, 2);
@@ -31,6 +34,34 @@ testkit::on_both! {
         }
         assert_eq!((&history[1]["userId"], &history[1]["organisationId"]), (&json!("zoe"), &json!("grain")));
         assert_eq!((history[2].get("userId"), history[2].get("changes")), (None, None));
+    }
+
+    async fn documents_get_the_revisions_that_it_does_not_write(backend) {
+        let app = app(backend).await;
+        let (id, haul, loads) = (create_load(&app).await, User::of("haul"), table(backend, "loads"));
+        patch(&app, &haul, &id, &json!({"ticketNumber": "T-9"})).await.ok();
+        let other = create_load(&app).await;
+        let read = async |app: &App, id: &str| app.get(&format!("/v1/loads/{id}")).by(&haul).send().await;
+        let before = [read(&app, &id).await.ok(), read(&app, &other).await.ok()];
+        let document = match backend {
+            Backend::Sqlite => "json_remove(document, '$.revision', '$.updatedAtUTC')",
+            Backend::Postgres => "(document::jsonb - 'revision' - 'updatedAtUTC')::json",
+        };
+        app.database.execute(&format!("UPDATE {loads} SET document = {document}"));
+        assert_eq!(read(&app, &id).await.ok().get("revision"), None);
+        // A load that changes meanwhile, and then only in its column.
+        patch(&app, &haul, &other, &json!({"ticketNumber": "T-8"})).await.ok();
+        assert_eq!(revision(&app, &other).await, 2);
+        app.database.execute(&format!("UPDATE {loads} SET revision = revision + 1 WHERE revision = 2"));
+        let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
+        for (id, before) in [(&id, &before[0]), (&other, &before[1])] {
+            assert_eq!(revision(&app, id).await, 3);
+            let after = read(&app, id).await.ok();
+            let changed = events(&app, id).await.last().unwrap()["atUTC"].clone();
+            assert_eq!(after["updatedAtUTC"], changed);
+            let shown = |load: &Value| without(without(without(load.clone(), "revision"), "updatedAtUTC"), "ticketNumber");
+            assert_eq!(shown(&after), shown(before));
+        }
     }
 
     async fn older_loads_have_the_history_that_is_known(backend) {

@@ -144,7 +144,10 @@ testkit::on_both! {
         }
         let part = json!({"id": id, "reference": "HH-1"});
         let expected = [
-            ("load.driver_revoked".to_owned(), json!({"driverId": "dai", "load": part})),
+            ("load.driver_revoked".to_owned(), json!({
+                "userId": grain.claims["sub"], "organisationId": "grain", "changes": {"driverId": {"from": "dai"}},
+                "driverId": "dai", "load": part,
+            })),
             ("load.released".to_owned(), json!({"load": part})),
         ];
         assert_eq!(told[1], expected);

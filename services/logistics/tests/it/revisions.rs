@@ -61,6 +61,33 @@ testkit::on_both! {
         }
     }
 
+    async fn bodies_show_the_revision_and_its_time(backend) {
+        let (app, haul) = (app(backend).await, User::of("haul"));
+        let id = create_load(&app).await;
+        let path = format!("/v1/loads/{id}");
+        let created = app.get(&path).by(&haul).send().await.ok();
+        assert_eq!((&created["revision"], &created["updatedAtUTC"]), (&json!(1), &created["createdAtUTC"]));
+        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+        let edited = patch(&app, &haul, &id, &json!({"weightNet": 3})).await.ok();
+        assert_eq!(edited["revision"], 2);
+        assert!(edited["updatedAtUTC"].as_str() > created["updatedAtUTC"].as_str(), "{edited}");
+        for list in ["/v1/loads".to_owned(), format!("/v1/loads/by-ids?ids={id}"), "/v1/loads?query=HH-1".to_owned()] {
+            assert_eq!(app.get(&list).by(&haul).send().await.ok(), json!([edited]), "{list}");
+        }
+        let feed = app.get("/v1/events?include=resource").by(&haul).send().await.ok();
+        assert_eq!(feed["events"][1]["load"], edited);
+        let csv = app.get("/v1/loads?format=CSV").by(&haul).send().await;
+        assert!(!String::from_utf8_lossy(&csv.bytes).contains("revision"));
+        let invalid = patch(&app, &haul, &id, &json!({"revision": 2, "updatedAtUTC": edited["updatedAtUTC"]})).await;
+        let mut errors = invalid.errors();
+        errors.sort();
+        assert_eq!(errors, ["revision inconsistent", "updatedAtUTC inconsistent"]);
+        let proven = prove(&app, &haul, &id, &proof_form()).await;
+        assert_eq!((tag(&proven), proven.ok()["revision"].clone()), (3, json!(3)));
+        accept(&app, &id).await;
+        assert_eq!(revision(&app, &id).await, 4);
+    }
+
     async fn changes_honour_if_match(backend) {
         let app = app(backend).await;
         let (id, grain) = (create_load(&app).await, User::of("grain"));

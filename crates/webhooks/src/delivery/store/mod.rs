@@ -7,11 +7,14 @@ use std::collections::{HashMap, HashSet};
 use chrono::TimeDelta;
 use common::{Error, PageRequest, Reason, ResultPage};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
+use diesel::dsl::sql;
 use diesel::prelude::*;
-use outbox::{Status, unclaimed};
+use diesel::sql_types::Bool;
+use outbox::{Status, Try, unclaimed};
+use serde_json::Value;
 
-use super::WebhookDelivery;
-use crate::event::{TEST_EVENT, message, stored_elsewhere};
+use super::{DeliveryRow, WebhookDeliveryDetails};
+use crate::event::{message, stored_elsewhere};
 use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::dsl as u;
 use crate::schema::webhook_messages::dsl as m;
@@ -20,54 +23,167 @@ use crate::schema::webhook_messages::dsl as m;
 const DELIVERED_RETENTION: TimeDelta = TimeDelta::days(7);
 /// Time after which the body of a failed event is deleted.
 const FAILED_RETENTION: TimeDelta = TimeDelta::days(30);
+/// The number of attempts that a delivery keeps.
+const MAX_TRIES: usize = 10;
+/// The most deliveries that one request delivers again.
+const MAX_REDELIVERIES: i64 = 10_000;
+/// The number of deliveries that are due at the same time after such a request.
+const REDELIVERY_BATCH_SIZE: usize = 50;
+/// The most by which the id of a delivery may be older than its `created_at`.
+const MAX_ID_AGE: TimeDelta = TimeDelta::minutes(5);
 /// The most rows that one transaction changes in the background, which takes about 20 ms.
 pub(crate) const BATCH_SIZE: i64 = 1_000;
 
-/// Stores a test of a webhook with this id.
-pub(crate) fn create_test(c: &mut AnyConnection, webhook: Id, id: Id) -> Result<(), Error> {
+/// Stores a test of a webhook with this id: an event with this name and `data`.
+pub(crate) fn create_test(
+    c: &mut AnyConnection,
+    webhook: Id,
+    id: Id,
+    (event, data): (&str, &Value),
+) -> Result<(), Error> {
     let at = Timestamp::now();
     let now = shared_now(c)?;
     let row = (
         d::id.eq(id),
         d::webhook_id.eq(webhook.to_string()),
-        d::event.eq(TEST_EVENT),
+        d::event.eq(event),
         d::status.eq(Status::Pending.into_str()),
         d::attempts.eq(0),
         d::created_at.eq(at),
         d::pending_since.eq(now),
         d::due_at.eq(now),
         d::claimed_until.eq(unclaimed()),
-        d::body.eq(message(id, TEST_EVENT, at, &serde_json::json!({ "webhookId": webhook }))),
+        d::body.eq(message(id, event, at, data)),
     );
     diesel::insert_into(d::webhook_deliveries).values(row).execute(c)?;
     Ok(())
 }
 
-/// Returns a page of the deliveries of a webhook, newest first, and the number of all if `count` is true. A `status`
-/// limits them.
+/// A search for deliveries: filters that a delivery must all pass.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeliverySearch {
+    pub(crate) status: Option<String>,
+    pub(crate) event: Option<String>,
+}
+
+/// Returns a page of the deliveries of a webhook, newest first, and the number of all if `count` is true.
 pub(crate) fn list(
     c: &mut AnyConnection,
     webhook: Id,
-    status: Option<&str>,
+    search: &DeliverySearch,
     page: &PageRequest,
     count: bool,
 ) -> Result<ResultPage, Error> {
     let matches = || {
         let query = d::webhook_deliveries.filter(d::webhook_id.eq(webhook.to_string()));
-        let query: webhook_deliveries::BoxedQuery<'_, MultiBackend> = query.into_boxed();
-        match status {
-            Some(status) => query.filter(d::status.eq(status)),
-            None => query,
+        let mut query: webhook_deliveries::BoxedQuery<'_, MultiBackend> = query.into_boxed();
+        if let Some(status) = &search.status {
+            query = query.filter(d::status.eq(status));
         }
+        if let Some(event) = &search.event {
+            query = query.filter(d::event.eq(event));
+        }
+        query
     };
     let mut query = matches();
     if let Some((_, last)) = page.position() {
         query = query.filter(d::id.lt(last));
     }
     let query = query.order(d::id.desc()).offset(page.offset).limit(page.fetch());
-    let rows: Vec<WebhookDelivery> = query.select(WebhookDelivery::as_select()).load(c)?;
+    let mut rows: Vec<DeliveryRow> = query.select(DeliveryRow::as_select()).load(c)?;
+    fill_subjects(c, &mut rows)?;
     let total = count.then(|| matches().count().get_result(c)).transpose()?;
-    ResultPage::newest_first(rows.iter().map(|row| Ok((row.id, row))), page, total)
+    ResultPage::newest_first(rows.into_iter().map(|row| Ok((row.id, row.delivery()))), page, total)
+}
+
+/// Adds the subjects that earlier releases stored with the bodies only.
+fn fill_subjects(c: &mut AnyConnection, rows: &mut [DeliveryRow]) -> Result<(), Error> {
+    let unknown: Vec<Id> = rows.iter().filter(|row| row.subject_id.is_none()).map(|row| row.id).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let messages = m::webhook_messages.filter(m::id.eq_any(unknown)).select((m::id, m::subject_id));
+    let subjects: HashMap<Id, Option<Id>> = messages.load(c)?.into_iter().collect();
+    for row in rows {
+        row.subject_id = row.subject_id.or_else(|| subjects.get(&row.id).copied().flatten());
+    }
+    Ok(())
+}
+
+/// Returns a delivery with its body and its attempts.
+///
+/// # Errors
+/// 404 if there is no such delivery of the webhook.
+pub(crate) fn find(c: &mut AnyConnection, webhook: Id, id: Id) -> Result<WebhookDeliveryDetails, Error> {
+    let columns = (DeliveryRow::as_select(), d::body, d::tries);
+    let row = d::webhook_deliveries.find((webhook.to_string(), id)).select(columns);
+    let row: Option<(DeliveryRow, Json, Option<String>)> = row.first(c).optional()?;
+    let (mut row, body, tries) = row.ok_or(Error::NotFound)?;
+    fill_subjects(c, std::slice::from_mut(&mut row))?;
+    let body = if body == stored_elsewhere() { bodies(c, &[id])?.remove(&id) } else { Some(body) };
+    WebhookDeliveryDetails::new(row.delivery(), body, tries)
+}
+
+/// Adds an attempt to those of a delivery, of which the last [`MAX_TRIES`] stay.
+pub(crate) fn add_try(c: &mut AnyConnection, webhook: &str, id: Id, attempt: &Try) -> Result<(), Error> {
+    let row = || d::webhook_deliveries.find((webhook, id));
+    let stored: Option<String> = row().select(d::tries).first(c)?;
+    let mut tries: Vec<Try> = stored.map(|tries| Json(tries).parse()).transpose()?.unwrap_or_default();
+    tries.push(attempt.clone());
+    let last = tries.len().saturating_sub(MAX_TRIES);
+    diesel::update(row()).set(d::tries.eq(Json::of(&tries[last..])?.0)).execute(c)?;
+    Ok(())
+}
+
+/// Deliveries to deliver again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Redelivery {
+    pub(crate) webhook: Id,
+    /// The first time of the events.
+    pub(crate) since: Timestamp,
+    /// The last time of the events, if there is one.
+    pub(crate) until: Option<Timestamp>,
+    /// `failed` or `delivered`.
+    pub(crate) status: Status,
+}
+
+/// Makes the first [`MAX_REDELIVERIES`] deliveries pending again whose bodies are not deleted, in the order of their
+/// events, each with no attempts. Returns their number, and true if there are more.
+pub(crate) fn redeliver_many(c: &mut AnyConnection, again: &Redelivery) -> Result<(usize, bool), Error> {
+    let Redelivery { webhook, since, until, status } = *again;
+    let now = shared_now(c)?;
+    let first = first_id_at(since.plus(-MAX_ID_AGE));
+    let has_body = sql::<Bool>("(bytes > 0 OR CAST(body AS TEXT) <> 'null')");
+    let mut matches = d::webhook_deliveries
+        .filter(d::webhook_id.eq(webhook.to_string()))
+        .filter(d::status.eq(status.into_str()))
+        .filter(d::id.ge(first).and(d::created_at.ge(since)))
+        .filter(has_body)
+        .into_boxed();
+    if let Some(until) = until {
+        matches = matches.filter(d::created_at.le(until));
+    }
+    let matches = matches.order((d::created_at, d::id)).limit(MAX_REDELIVERIES + 1).select(d::id);
+    let mut ids: Vec<Id> = matches.load(c)?;
+    let max = usize::try_from(MAX_REDELIVERIES).unwrap_or(usize::MAX);
+    let is_more = ids.len() > max;
+    ids.truncate(max);
+    // The earlier an event is, the earlier it is due.
+    let batches = ids.chunks(REDELIVERY_BATCH_SIZE);
+    let mut before = i64::try_from(batches.len()).unwrap_or_default();
+    for ids in batches {
+        before -= 1;
+        let changes = (
+            d::status.eq(Status::Pending.into_str()),
+            d::attempts.eq(0),
+            d::due_at.eq(now.plus(TimeDelta::milliseconds(-before))),
+            d::pending_since.eq(now),
+            d::delivered_at.eq(None::<Timestamp>),
+        );
+        let rows = d::webhook_deliveries.filter(d::webhook_id.eq(webhook.to_string()));
+        diesel::update(rows.filter(d::id.eq_any(ids))).set(changes).execute(c)?;
+    }
+    Ok((ids.len(), is_more))
 }
 
 /// Returns the status of a delivery that can be delivered again.

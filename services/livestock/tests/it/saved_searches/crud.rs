@@ -21,6 +21,7 @@ testkit::on_both! {
         assert_eq!(location, format!("{}{path}", app.url));
         assert_eq!(saved, json!({
             "id": saved["id"], "name": "Herefords", "notify": false, "newMatches": 0, "createdAtUTC": saved["createdAtUTC"],
+            "revision": 1, "updatedAtUTC": saved["createdAtUTC"],
             "parameters": {"f:commodityBreed": ["Hereford", "Cross"], "minAge": "6"},
         }));
         let repeated = app.post("/v1/saved-searches").by(&ann).json(&form).header("idempotency-key", "k").send().await;
@@ -52,6 +53,8 @@ testkit::on_both! {
         let reply = patch(json!({"parameters": {"minAge": null, "maxAge": "24"}, "notify": true}), "\"1\"").await;
         assert_eq!(reply.header("etag"), "\"2\"");
         let edited = reply.ok();
+        assert_eq!(edited["revision"], 2);
+        assert!(edited["updatedAtUTC"].as_str() > edited["createdAtUTC"].as_str(), "{edited}");
         assert_eq!(edited["parameters"], json!({"f:commodityType": "cattle", "maxAge": "24"}));
         assert_eq!((&edited["notify"], &edited["name"]), (&json!(true), &json!("mine")));
         assert_eq!(app.get(&path).by(&ann).send().await.ok(), edited);
@@ -63,9 +66,10 @@ testkit::on_both! {
         let stale = patch(json!({"name": "other"}), "\"1\"").await;
         assert_eq!(stale.json()["body"]["revision"], 2);
         assert_eq!(stale.error(412), "precondition_failed");
-        let errors = patch(json!({"id": "x", "newMatches": 0, "createdAtUTC": null, "warnings": [], "name": null, "parameters": null, "notify": null}), "").await;
+        let errors = patch(json!({"id": "x", "newMatches": 0, "createdAtUTC": null, "revision": 1, "updatedAtUTC": 1, "warnings": [], "name": null, "parameters": null, "notify": null}), "").await;
         assert_eq!(errors.errors(), ["createdAtUTC inconsistent", "id inconsistent", "name required", "newMatches inconsistent",
-            "notify required", "parameters required", "warnings inconsistent"]);
+            "notify required", "parameters required", "revision inconsistent", "updatedAtUTC inconsistent",
+            "warnings inconsistent"]);
         // The parameters are valid each, but not together.
         let errors = patch(json!({"parameters": {"latitude": "52"}}), "\"1\"").await.errors();
         assert_eq!(errors, ["parameters.longitude required"]);

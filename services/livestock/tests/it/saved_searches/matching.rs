@@ -61,6 +61,36 @@ testkit::on_both! {
         assert_eq!((own.requests().await.len(), other.requests().await.len()), (1, 0));
     }
 
+    async fn a_webhook_of_scope_all_gets_the_matches_of_all_users(backend) {
+        let settings = Settings {
+            system_url: "http://127.0.0.1:1".into(), webhook_allow_private: true, webhook_retry_seconds: 0,
+            ..Settings::default()
+        };
+        let app = App::start::<Livestock>(backend, settings).await;
+        let (all, own) = (WebhookReceiver::start(ResponseTemplate::new(200)).await, WebhookReceiver::start(ResponseTemplate::new(200)).await);
+        let (alone, buyer) = (User::individual("ann"), User::of("buyers"));
+        let warned = save(&app, &alone, json!({}), true).await;
+        assert_eq!(app.get(&warned).by(&alone).send().await.ok()["warnings"][0]["code"], "no_webhook");
+        let form = json!({"url": all.url(), "events": ["listing.matched"], "scope": "all"});
+        app.post("/v1/webhooks").by(&User::admin()).json(&form).send().await.ok();
+        let form = json!({"url": own.url(), "events": ["listing.matched"]});
+        app.post("/v1/webhooks").by(&buyer).json(&form).send().await.ok();
+        assert_eq!(app.get(&warned).by(&alone).send().await.ok().get("warnings"), None);
+        save(&app, &buyer, json!({}), true).await;
+        create(&app, &User::of("seller"), &full()).await;
+        let data = async |receiver: &WebhookReceiver| {
+            let message: Value = serde_json::from_slice(&receiver.wait_for(1).await[0].body).unwrap();
+            let matches = message["data"]["matches"].as_array().unwrap();
+            let mut users: Vec<_> = matches.iter().map(|found| found["userId"].as_str().unwrap().to_owned()).collect();
+            users.sort();
+            users
+        };
+        assert_eq!(data(&own).await, ["user-of-buyers"]);
+        assert_eq!(data(&all).await, ["ann", "user-of-buyers"]);
+        wait_until_matched(&app, backend).await;
+        assert_eq!((all.requests().await.len(), own.requests().await.len()), (1, 1), "one event of a listing");
+    }
+
     /// Many searches and webhooks multiply neither the bodies of listings nor the events of a webhook.
     async fn a_listing_is_one_event_of_a_webhook(backend) {
         let app = start(backend).await;

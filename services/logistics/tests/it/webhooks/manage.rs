@@ -25,7 +25,8 @@ testkit::on_both! {
         assert_eq!(key.len(), 32);
         assert_eq!(created, json!({
             "id": created["id"], "url": "https://hooks.example/drover?a=b", "events": ["load.updated", "load.created"],
-            "description": "office", "status": "active", "createdAtUTC": created["createdAtUTC"],
+            "description": "office", "status": "active", "scope": "own", "createdAtUTC": created["createdAtUTC"],
+            "revision": 1, "updatedAtUTC": created["createdAtUTC"],
         }));
         let path = path(&created);
         let read = app.get(&path).by(&grain).send().await;
@@ -43,8 +44,9 @@ testkit::on_both! {
         let edited = edited.ok();
         assert_eq!(edited, json!({
             "id": created["id"], "url": created["url"], "events": ["load.cancelled"], "status": "disabled",
-            "createdAtUTC": created["createdAtUTC"],
+            "scope": "own", "createdAtUTC": created["createdAtUTC"], "revision": 2, "updatedAtUTC": edited["updatedAtUTC"],
         }));
+        assert!(edited["updatedAtUTC"].as_str() > created["updatedAtUTC"].as_str());
         let stale = patch(json!({"status": "active"})).header("if-match", "\"1\"").send().await;
         assert_eq!((stale.json()["body"]["revision"].clone(), stale.error(412)), (json!(2), "precondition_failed".into()));
         assert_eq!(app.get(&path).by(&grain).send().await.ok(), edited);
@@ -100,8 +102,9 @@ testkit::on_both! {
         let created = post(json!({"url": longest, "events": ALL})).send().await.ok();
         let patch = |members: Value| app.call("PATCH", &path(&created)).by(&grain).json(&members);
         for (members, expected) in [
-            (json!({"id": "1", "secret": "x", "disabledReason": null, "createdAtUTC": 1}),
-             vec!["createdAtUTC inconsistent", "disabledReason inconsistent", "id inconsistent", "secret inconsistent"]),
+            (json!({"id": "1", "secret": "x", "disabledReason": null, "createdAtUTC": 1, "revision": 1, "updatedAtUTC": 1}),
+             vec!["createdAtUTC inconsistent", "disabledReason inconsistent", "id inconsistent", "revision inconsistent",
+                "secret inconsistent", "updatedAtUTC inconsistent"]),
             (json!({"url": null, "events": null, "status": null}), vec!["events required", "status required", "url required"]),
             (json!({"url": "https://127.0.0.1/", "events": ["x"], "status": "deleted"}), vec!["events[0] enum", "status enum", "url format"]),
         ] {

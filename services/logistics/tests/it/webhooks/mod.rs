@@ -7,6 +7,7 @@ mod limits;
 mod manage;
 mod replicas;
 mod requests;
+mod scope;
 
 use testkit::{WebhookReceiver, wait_until};
 
@@ -51,6 +52,19 @@ async fn wait_for(app: &App, webhook: &Value, count: usize, status: &str) -> Vec
     })
     .await;
     all
+}
+
+/// Returns the members of `data` that say who caused an event.
+fn actor(organisation: &str) -> Value {
+    json!({"userId": User::of(organisation).claims["sub"], "organisationId": organisation})
+}
+
+/// Returns `data` of an event of a load, with further members.
+fn data(organisation: &str, load: &Value, others: Value) -> Value {
+    let mut data = actor(organisation);
+    data.as_object_mut().unwrap().extend(others.as_object().unwrap().clone());
+    data["load"] = load.clone();
+    data
 }
 
 /// Returns the name of a table.

@@ -31,7 +31,7 @@ fn public_routes_add_cors_and_caching() {
             let public = get("GET").send().await;
             assert!(public.header("cache-control").starts_with("public"), "{path}");
             assert_eq!(public.header("access-control-allow-origin"), "*", "{path}");
-            assert_eq!(public.header("api-version"), "1.1.0");
+            assert_eq!(public.header("api-version"), "1.2.0");
             let head = get("HEAD").send().await;
             assert_eq!((head.status, head.bytes.len()), (200, 0), "{path}");
             assert_eq!(head.header("content-length"), public.header("content-length"), "{path}");

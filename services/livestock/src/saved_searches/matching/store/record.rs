@@ -205,26 +205,34 @@ fn report(
 ) -> Result<Emitted, Error> {
     let events = searches.iter().map(|(organisation, searches)| Ok((*organisation, of_users(searches)?)));
     let events = events.collect::<Result<Vec<_>, Error>>()?;
-    let subject = |organisation, (details, users): &'_ (String, Vec<&'_ str>), reaches_all| Subject {
-        organisations: [organisation, ""],
-        reaches_all,
-        cause: &listing.organisation_id,
-        id: listing.listing_id,
-        document: &listing.document,
-        details,
-        users,
-    };
     let subjects: Vec<_> =
-        events.iter().map(|(organisation, event)| subject(organisation, event, false)).collect();
+        events.iter().map(|(organisation, event)| subject(listing, organisation, event)).collect();
     let mut emitted = webhooks::emit_many(c, MATCHED, "listing", &subjects)?;
     let reported: Vec<&MatchingSearch> =
         searches.values().take(emitted.subjects).flatten().copied().collect();
     if !reported.is_empty() {
         let of_all = of_users(&reported)?;
-        emitted.deliveries +=
-            webhooks::emit_many(c, MATCHED, "listing", &[subject("", &of_all, true)])?.deliveries;
+        let of_all = Subject { reaches_all: true, ..subject(listing, "", &of_all) };
+        emitted.deliveries += webhooks::emit_many(c, MATCHED, "listing", &[of_all])?.deliveries;
     }
     Ok(emitted)
+}
+
+/// Returns an event for the webhooks of an organisation.
+fn subject<'a>(
+    listing: &'a ListingMatches,
+    organisation: &'a str,
+    (details, users): &'a (String, Vec<&'a str>),
+) -> Subject<'a> {
+    Subject {
+        organisations: [organisation, ""],
+        reaches_all: false,
+        cause: &listing.organisation_id,
+        id: listing.listing_id,
+        document: &listing.document,
+        details,
+        users,
+    }
 }
 
 /// Returns the members of `data` before the listing, and the users of the searches.
