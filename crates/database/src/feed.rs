@@ -54,7 +54,7 @@ impl QueryFragment<MultiBackend> for ConstantSql {
 }
 
 /// The first id above those of the transactions that have ended, on PostgreSQL.
-pub const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
 
 /// The position before which no event can appear any more.
 const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";

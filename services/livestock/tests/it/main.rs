@@ -11,6 +11,7 @@ mod edit_checks;
 mod edit_files;
 mod events;
 mod facets;
+mod feed;
 mod files;
 mod filters;
 mod hostile;

@@ -29,7 +29,7 @@ pub(crate) fn update(
     before: &StoredListing,
     event: &NewEvent<'_>,
 ) -> Result<Revised, Error> {
-    let (listing, revision) = (event.listing, before.revision + 1);
+    let (listing, revision) = (event.listing, event.revision);
     let row = ListingRow::of(listing, before.category)?;
     let document = row.document.clone();
     diesel::update(listings::table.find(listing.id)).set((row, l::revision.eq(revision))).execute(c)?;

@@ -117,6 +117,8 @@ impl<'a> Actor<'a> {
 pub(crate) struct NewEvent<'a> {
     /// The listing after the change.
     pub listing: &'a Listing,
+    /// The revision of the listing after the change.
+    pub revision: i64,
     /// The status before the change; `None` if the listing was created.
     pub from: Option<Status>,
     /// Who made the change.
@@ -127,8 +129,8 @@ pub(crate) struct NewEvent<'a> {
 
 impl<'a> NewEvent<'a> {
     /// Creates an event without reason and changes.
-    pub(crate) fn new(listing: &'a Listing, from: Option<Status>, actor: Actor<'a>) -> Self {
-        Self { listing, from, actor, reason: None, changes: Changes::new() }
+    pub(crate) fn new(listing: &'a Listing, revision: i64, from: Option<Status>, actor: Actor<'a>) -> Self {
+        Self { listing, revision, from, actor, reason: None, changes: Changes::new() }
     }
 }
 

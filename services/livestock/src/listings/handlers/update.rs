@@ -71,7 +71,8 @@ pub(super) async fn update_listing(
         }
         let owner = [listing.organisation_id.as_str()];
         let share = named.added(&before.files).share(&caller, id, &owner, listing.audience());
-        let event = NewEvent { changes, ..NewEvent::new(&listing, Some(before.status), Actor::of(&caller)) };
+        let (from, actor) = (Some(before.status), Actor::of(&caller));
+        let event = NewEvent { changes, ..NewEvent::new(&listing, stored.revision + 1, from, actor) };
         let mut stored = store::update(c, &stored, &event)?;
         append_warnings(&mut stored.document, &warnings)?;
         let response = JsonResponse::raw(stored.document).revision(stored.revision);

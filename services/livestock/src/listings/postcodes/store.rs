@@ -108,7 +108,7 @@ pub(super) fn finish(c: &mut AnyConnection, id: Id, finding: &Finding) -> Result
         user_name: user_name.as_deref(),
         organisation_id: organisation_id.as_deref(),
     };
-    let event = NewEvent { changes, ..NewEvent::new(&listing, Some(listing.status), actor) };
+    let event = NewEvent { changes, ..NewEvent::new(&listing, revision + 1, Some(listing.status), actor) };
     edit::store::update(c, &stored, &event)?;
     Ok(true)
 }

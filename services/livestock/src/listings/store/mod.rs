@@ -73,7 +73,7 @@ pub(crate) fn create(
         set_creation(c, listing)?;
     }
     system::record_uploaders(c, listing.id, &listing.files)?;
-    events::store::record(c, &NewEvent::new(listing, None, actor))?;
+    events::store::record(c, &NewEvent::new(listing, 1, None, actor))?;
     report(c, listing.status_event(), listing, actor, &row.document)?;
     record_spellings(c, listing)
 }
@@ -120,16 +120,14 @@ pub(crate) fn change_status(
     condition: &Precondition,
     to: Status,
 ) -> Result<(Listing, bool), Error> {
-    let Revised { document, revision } = find_revised(c, caller, id)?;
-    let mut listing: Listing = Json(document).parse()?;
-    listing.check_owner(caller)?;
+    let (mut listing, revision) = find_own(c, caller, id)?;
     let changes = listing.status.check_transition(to)?;
     condition.check(revision)?;
     if !changes {
         return Ok((listing, false));
     }
     let reason = (to != Status::Active).then_some(to.as_str());
-    set_status(c, caller, &mut listing, to, reason)?;
+    set_status(c, caller, (&mut listing, revision + 1), to, reason)?;
     Ok((listing, true))
 }
 
@@ -139,19 +137,20 @@ pub(crate) fn change_status(
 /// # Errors
 /// 404 if the listing does not exist, 403 if the caller may not change it.
 pub(crate) fn remove_by_moderation(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<bool, Error> {
-    let mut listing = find_own(c, caller, id)?;
+    let (mut listing, revision) = find_own(c, caller, id)?;
     let is_open = listing.status.is_open();
     if is_open {
-        set_status(c, caller, &mut listing, Status::Cancelled, Some(MODERATION))?;
+        let reason = Some(MODERATION);
+        set_status(c, caller, (&mut listing, revision + 1), Status::Cancelled, reason)?;
     }
     Ok(is_open)
 }
 
-/// Gives a listing another status and records it.
+/// Gives a listing another status and the next revision, and records it.
 fn set_status(
     c: &mut AnyConnection,
     caller: &Caller,
-    listing: &mut Listing,
+    (listing, revision): (&mut Listing, i64),
     to: Status,
     reason: Option<&str>,
 ) -> Result<(), Error> {
@@ -169,10 +168,10 @@ fn set_status(
         l::document.eq(&document),
         l::published_at.eq(listing.published_at.unwrap_or(listing.created_at)),
         l::cancelled_as_draft.eq(from == Status::Draft && to == Status::Cancelled),
-        l::revision.eq(l::revision + 1),
+        l::revision.eq(revision),
     );
     diesel::update(listings::table.find(listing.id)).set(changes).execute(c)?;
-    let event = NewEvent { reason, ..NewEvent::new(listing, Some(from), Actor::of(caller)) };
+    let event = NewEvent { reason, ..NewEvent::new(listing, revision, Some(from), Actor::of(caller)) };
     events::store::record(c, &event)?;
     report(c, listing.status_event(), listing, Actor::of(caller), &document)?;
     record_spellings(c, listing)
@@ -187,7 +186,7 @@ pub(crate) fn find_publishable(
     caller: &Caller,
     id: Id,
 ) -> Result<Option<Listing>, Error> {
-    let listing = find_own(c, caller, id)?;
+    let (listing, _) = find_own(c, caller, id)?;
     Ok(listing.status.check_transition(Status::Active)?.then_some(listing))
 }
 
@@ -211,14 +210,15 @@ pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
     Ok(Revised { document: document.0, revision })
 }
 
-/// Returns a listing that the caller may change.
+/// Returns a listing that the caller may change, and its revision.
 ///
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation.
-pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
-    let listing: Listing = find(c, caller, id)?.parse()?;
+pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(Listing, i64), Error> {
+    let Revised { document, revision } = find_revised(c, caller, id)?;
+    let listing: Listing = Json(document).parse()?;
     listing.check_owner(caller)?;
-    Ok(listing)
+    Ok((listing, revision))
 }
 
 /// Returns the error for a listing that the caller cannot see.

@@ -97,7 +97,7 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
         // The oldest version wrote no events.
         let events = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);
         if !diesel::select(diesel::dsl::exists(events)).get_result::<bool>(c)? {
-            events::store::record(c, &NewEvent::new(&listing, None, Actor::creator(&listing)))?;
+            events::store::record(c, &NewEvent::new(&listing, 1, None, Actor::creator(&listing)))?;
         }
     }
     Ok(if rows.is_empty() { RebuildStep::FoundNone } else { RebuildStep::RebuiltSome })
