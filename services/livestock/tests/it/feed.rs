@@ -30,7 +30,7 @@ async fn request(app: &App, user: &User, query: &str) -> Value {
 }
 
 /// Returns all events of a user, read page by page.
-async fn all(app: &App, user: &User, query: &str) -> Vec<Value> {
+pub async fn all(app: &App, user: &User, query: &str) -> Vec<Value> {
     let (mut events, mut after) = (Vec::new(), String::new());
     loop {
         let page = page(app, user, &format!("limit=2&{query}{after}")).await;
@@ -57,7 +57,7 @@ fn values<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
 }
 
 /// Creates a draft, edits, publishes and edits it, and closes it. Returns its id.
-async fn whole_life(app: &App, farm: &User) -> String {
+pub async fn whole_life(app: &App, farm: &User) -> String {
     let id = draft(app, farm).await;
     patch(app, farm, &id, &json!({"description": "secret", "tags": ["secret"]})).await.ok();
     patch(app, farm, &id, &json!({"description": "Quiet.", "tags": ["a"]})).await.ok();

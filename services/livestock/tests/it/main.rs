@@ -12,6 +12,7 @@ mod edit_files;
 mod events;
 mod facets;
 mod feed;
+mod feed_plans;
 mod files;
 mod filters;
 mod hostile;
