@@ -24,8 +24,10 @@ use crate::schema::match_events::{self, dsl as m};
 use crate::schema::saved_search_cursor::dsl as r;
 use crate::schema::saved_searches::dsl as s;
 
-/// The most rows that a page reads if it leaves some events out.
+/// The most rows that a page of some types reads.
 const MAX_ROWS: usize = 2_000;
+/// The most closed drafts that a page of the market leaves out.
+const MAX_CLOSED_DRAFTS: usize = 400;
 /// The most new rows whose readers are found at a time.
 const MAX_NEW: usize = 1_000;
 
@@ -53,11 +55,7 @@ fn last_number(c: &mut AnyConnection) -> Result<i64, Error> {
 
 /// Returns changes between a place and the position before which all are settled, oldest first. `owner`: of the
 /// listings of one organisation.
-fn changes<'a>(
-    after: Place,
-    settled: i64,
-    owner: Option<&'a str>,
-) -> listing_events::BoxedQuery<'a, MultiBackend> {
+fn changes(after: Place, settled: i64, owner: Option<&str>) -> listing_events::BoxedQuery<'_, MultiBackend> {
     let (position, n, _) = row_of(after);
     let is_after = sql::<Bool>("(listing_events.position, listing_events.n) > (")
         .bind::<BigInt, _>(position)
@@ -75,11 +73,7 @@ fn changes<'a>(
 
 /// Returns matches from the row of a place on, up to the position before which all are settled, oldest first. `of`: of
 /// the searches of one organisation's users.
-fn matches<'a>(
-    after: Place,
-    settled: i64,
-    of: Option<&'a str>,
-) -> match_events::BoxedQuery<'a, MultiBackend> {
+fn matches(after: Place, settled: i64, of: Option<&str>) -> match_events::BoxedQuery<'_, MultiBackend> {
     let (position, n, _) = row_of(after);
     let is_after = sql::<Bool>("(match_events.position, match_events.n) >= (")
         .bind::<BigInt, _>(position)
@@ -169,8 +163,11 @@ impl common::feed::FeedSearch for FeedSearch {
         after.check(c, last_place_number(last))?;
         // Read before the events: those below it are all visible then.
         let settled = feed::settled_position(c)?;
-        let leaves_out = !self.types.is_empty() || self.reader.is_market();
-        let most = if leaves_out { MAX_ROWS } else { limit + 1 };
+        let most = match &self.reader {
+            _ if !self.types.is_empty() => MAX_ROWS,
+            FeedReader::Market(_) => limit + 1 + MAX_CLOSED_DRAFTS,
+            _ => limit + 1,
+        };
         let (rows, is_complete) = self.rows(c, after, settled, most)?;
         let events = rows.iter().filter(|row| self.finds(row));
         let events = events.flat_map(|row| row.places().map(move |place| (*row, place)));
