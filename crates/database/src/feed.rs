@@ -4,6 +4,9 @@
 //! their order. Each event therefore has a position: at least the id of its transaction. All transactions below the
 //! oldest running one have ended, so events below [`first_unsettled_position`] are complete, and a reader that stops
 //! there misses none. SQLite has one writer, whose events become visible in the order of their numbers.
+//!
+//! The table `feed_base` has what is added to the ids of transactions, so that positions go on growing after the
+//! database was moved to a cluster with smaller ids.
 
 use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
@@ -11,6 +14,19 @@ use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::BigInt;
 
 use crate::{AnyConnection, Error, MultiBackend};
+use schema::feed_base;
+
+mod schema {
+    diesel::table! {
+        // One row. Only on PostgreSQL.
+        feed_base (base) {
+            base -> BigInt,
+        }
+    }
+}
+
+/// The position of all events on SQLite.
+pub const SQLITE_POSITION: i64 = 1;
 
 /// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
 #[derive(Clone, Copy, Debug, ValidGrouping)]
@@ -38,8 +54,7 @@ impl QueryFragment<MultiBackend> for ConstantSql {
 }
 
 /// The first id above those of the transactions that have ended, on PostgreSQL.
-pub const NEXT_TRANSACTION: ConstantSql =
-    ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
 
 /// The position before which no event can appear any more.
 const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
@@ -79,4 +94,47 @@ const POSITION_IF_SPREAD: &str = concat!(
 pub fn first_unsettled_position(c: &mut AnyConnection) -> Result<i64, Error> {
     let position = if c.is_distributed() { POSITION_IF_SPREAD } else { POSITION };
     Ok(diesel::select(ConstantSql(position)).get_result(c)?)
+}
+
+/// Returns what is added to the ids of transactions, on PostgreSQL.
+fn base(c: &mut AnyConnection) -> Result<i64, Error> {
+    Ok(feed_base::table.select(feed_base::base).first(c)?)
+}
+
+/// Returns the position before which no event of the feed can appear any more.
+///
+/// # Errors
+/// Those of the database.
+pub fn settled_position(c: &mut AnyConnection) -> Result<i64, Error> {
+    match c {
+        AnyConnection::Sqlite(_) => Ok(SQLITE_POSITION + 1),
+        AnyConnection::Postgres(_) => Ok(first_unsettled_position(c)? + base(c)?),
+    }
+}
+
+/// Returns the first position above those of the transactions that have ended.
+///
+/// # Errors
+/// Those of the database.
+pub fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
+    match c {
+        AnyConnection::Sqlite(_) => Ok(SQLITE_POSITION + 1),
+        AnyConnection::Postgres(_) => Ok(diesel::select(NEXT_TRANSACTION).get_result::<i64>(c)? + base(c)?),
+    }
+}
+
+/// Moves the positions of new events beyond the last one, which is greater after the database was moved from another
+/// cluster of PostgreSQL. Call it before events are recorded.
+///
+/// # Errors
+/// Those of the database.
+pub fn align(c: &mut AnyConnection, last: Option<i64>) -> Result<(), Error> {
+    if let AnyConnection::Postgres(_) = c {
+        let (next, base) = (next_position(c)?, base(c)?);
+        if let Some(last) = last.filter(|last| *last >= next) {
+            let moved = diesel::update(feed_base::table.filter(feed_base::base.eq(base)));
+            moved.set(feed_base::base.eq(base + last + 1 - next)).execute(c)?;
+        }
+    }
+    Ok(())
 }

@@ -21,7 +21,7 @@ pub mod processes;
 #[cfg(feature = "in_process")]
 pub use in_process::{
     access::{AccessCase, AccessRule, TestWebhooks, assert_access_rules, webhook_access_rules, webhooks},
-    app::{App, ExecutedPlan, TestRequest, TestResponse, config},
+    app::{App, ExecutedPlan, TestRequest, TestResponse, config, read_until},
     bad_response::BadResponse,
     block_on,
     database::{Backend, TestDatabase, execute, execute_on_server, options},

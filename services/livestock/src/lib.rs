@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use actix_web::web::{self, Data};
 use common::cli::Checks;
+use common::feed::Feed;
 use common::personal_data::RecordKind;
 use common::system::{ImageLinkClient, PlaceClient, Shares, SystemClient};
 use common::{Service, ServiceContext, Verifier};
@@ -64,6 +65,7 @@ pub struct Livestock {
     db: Database,
     /// Base URL that clients use, without a slash at the end.
     public_url: String,
+    feed: Arc<Feed>,
     files: Arc<SystemClient>,
     shares: Shares,
     places: PlaceClient,
@@ -97,6 +99,7 @@ impl Service for Livestock {
     const PORT: u16 = 8083;
     const TAGS: &'static [(&'static str, &'static str)] = &[
         ("categories", "Categories of listings"),
+        ("events", "What changed, to follow it: the feed of events"),
         ("listings", "Listings of animals and supplies, and their lifecycle"),
         ("public listings", "Active listings for visitors without a token"),
         ("reports", "Reports of listings to the administrators"),
@@ -136,6 +139,7 @@ impl Service for Livestock {
     }
 
     fn register_metrics() {
+        common::feed::register_metrics();
         listings::register_metrics();
         reports::register_metrics();
         saved_searches::register_metrics();
@@ -152,6 +156,7 @@ impl Service for Livestock {
     }
 
     async fn open(settings: &Settings, context: &ServiceContext) -> anyhow::Result<Self> {
+        context.db.write(listings::align_feed).await?;
         listings::rebuild_stale_rows(&context.db).await?;
         let files = Arc::new(SystemClient::new(&settings.system_url)?);
         context.verifier.accept_service_accounts_of(&settings.system_url)?;
@@ -161,6 +166,7 @@ impl Service for Livestock {
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
+            feed: Arc::default(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             places: PlaceClient::new(files.clone()),
             image_links: ImageLinkClient::new(files.clone()),
@@ -202,6 +208,7 @@ impl Service for Livestock {
             Matcher::new(&service.db, &service.parameter_rules, service.replica)
                 .run(|| service.webhooks.wake()),
             saved_searches::report_lag(&service.db),
+            service.feed.run(&service.db, listings::find_new_events),
         );
     }
 

@@ -83,11 +83,11 @@ diesel::table! {
 }
 
 diesel::table! {
-    // The database assigns `n` and, on PostgreSQL only, `position`.
+    // The database assigns `n` and `position`.
     listing_events (n) {
         // Ascending number of the event.
         n -> BigInt,
-        // The id of the transaction that wrote the event.
+        // The place of the event in the feed is the position and the number. See `database::feed`.
         position -> BigInt,
         listing_id -> database::IdSql,
         user_id -> Text,
@@ -103,6 +103,30 @@ diesel::table! {
         organisation_id -> Nullable<Text>,
         // Members of requests with their values before and after, as JSON. NULL also if the event has none.
         changes -> Nullable<database::JsonSql>,
+        // The revision of the listing after the event. The database completes events of earlier releases with this and
+        // the next column.
+        revision -> Nullable<BigInt>,
+        // The organisation of the listing.
+        owner_id -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    // What saved searches found: one row for each listing and each organisation whose users saved them. On PostgreSQL,
+    // the database assigns `n` and `position`.
+    match_events (n) {
+        // A number that no event of a listing has.
+        n -> BigInt,
+        position -> BigInt,
+        id -> database::IdSql,
+        listing_id -> database::IdSql,
+        // An empty text: users without an organisation.
+        organisation_id -> Text,
+        // The ids of the searches, 16 bytes each.
+        searches -> Binary,
+        // The revision of the listing that they found.
+        revision -> BigInt,
+        at -> database::TimestampSql,
     }
 }
 
@@ -214,20 +238,24 @@ diesel::table! {
 }
 
 diesel::table! {
-    // One row.
+    // One row. Releases before 1.2 also use the columns `last_event` and `first_event`.
     saved_search_cursor (id) {
         // 1.
         id -> Integer,
         // Position and number of the last matched event.
         position -> BigInt,
         event -> BigInt,
-        // The greatest number of the matched events.
-        last_event -> BigInt,
-        // Events up to this number are not matched, whatever their positions.
-        first_event -> BigInt,
         // The replica that matches, until the time of its lease.
         replica -> Nullable<database::IdSql>,
         leased_until -> Nullable<database::TimestampSql>,
+    }
+}
+
+diesel::table! {
+    // The last number of each table that SQLite numbers. Only on SQLite.
+    sqlite_sequence (name) {
+        name -> Text,
+        seq -> BigInt,
     }
 }
 

@@ -102,13 +102,6 @@ diesel::table! {
 }
 
 diesel::table! {
-    /// One row: what is added to the ids of transactions to get positions in the feed. Only on PostgreSQL.
-    feed_base (base) {
-        base -> BigInt,
-    }
-}
-
-diesel::table! {
     /// The drivers to whom loads were sent.
     load_drivers (load_id, driver_id) {
         load_id -> database::IdSql,

@@ -11,7 +11,7 @@ use reqwest::RequestBuilder;
 use reqwest::header::HeaderMap;
 use reqwest::multipart::Form;
 use serde_json::Value;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::database::{Backend, TestDatabase, install_listener, options, record_statements, take_statements};
 use super::user::{AUDIENCE, ISSUER, User, jwks_file};
@@ -189,6 +189,21 @@ impl TestRequest {
     pub async fn open(self) -> reqwest::Response {
         self.0.send().await.unwrap()
     }
+}
+
+/// Reads a response that was [opened](TestRequest::open) until it has a text.
+///
+/// # Panics
+/// If the response ends before, or sends nothing for five seconds.
+pub async fn read_until(response: &mut reqwest::Response, text: &str) -> String {
+    let mut read = String::new();
+    while !read.contains(text) {
+        let chunk = timeout(Duration::from_secs(5), response.chunk()).await;
+        let chunk = chunk.unwrap_or_else(|_| panic!("{text} does not arrive: {read}")).unwrap();
+        let chunk = chunk.unwrap_or_else(|| panic!("the response ended: {read}"));
+        read.push_str(std::str::from_utf8(&chunk).unwrap());
+    }
+    read
 }
 
 /// A stream without a part for so long has sent what it had.

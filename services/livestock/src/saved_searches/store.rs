@@ -90,9 +90,7 @@ fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
         }
-        AnyConnection::Postgres(_) => {
-            diesel::select(sql::<BigInt>("pg_current_xact_id()::text::bigint")).get_result(c)?
-        }
+        AnyConnection::Postgres(_) => diesel::select(sql::<BigInt>("next_feed_position()")).get_result(c)?,
     })
 }
 

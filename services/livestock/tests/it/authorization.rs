@@ -27,6 +27,7 @@ testkit::on_both! {
         let id = secret.rsplit('/').next().unwrap();
         let search = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague]).denies(&admin)
             .denies(&elsewhere).denies(&alone).discloses(id);
+        let event = |query: &str| own(format!("/v1/events{query}")).discloses(sold.rsplit('/').next().unwrap());
         let cancelled_draft = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
             .denies(&elsewhere).denies(&alone).discloses(hidden);
         let (saved, removed) = (save(&app, &farm, json!({}), false).await, save(&app, &farm, json!({}), false).await);
@@ -64,6 +65,11 @@ testkit::on_both! {
             ("list_events_of_listing", AccessRule::Restricted(vec![
                 own(format!("{secret}/events")), own(format!("{never_published}/events")), own(format!("{reported}/events")),
             ])),
+            ("list_events", AccessRule::Scoped(vec![
+                event(""), event("?f:organisationId=farm"), event("?f:type=listing.published&include=resource"),
+                event("?scope=market&f:organisationId=farm"),
+            ])),
+            ("stream_events", AccessRule::AnyCaller("a stream has the events that the caller reads in the feed")),
             ("update_listing", AccessRule::Restricted([secret, reported].map(|path| {
                 own(path.clone()).json(json!({"description": "edited"})).leaves_unchanged(path)
             }).into())),

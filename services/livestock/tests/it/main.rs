@@ -11,6 +11,8 @@ mod edit_checks;
 mod edit_files;
 mod events;
 mod facets;
+mod feed;
+mod feed_plans;
 mod files;
 mod filters;
 mod hostile;

@@ -4,6 +4,7 @@ use livestock::{Livestock, Settings};
 use serde_json::json;
 use testkit::{App, Backend, ErasedUser, SystemStub, User};
 
+use crate::feed;
 use crate::lifecycle::{read, to};
 use crate::sample::{CATTLE, create, full, search, with};
 
@@ -57,6 +58,8 @@ testkit::on_both! {
         assert_eq!(read(&app, &colleague, &of_colleague).await["userId"], "user-of-farm");
         let events = app.get(&format!("/v1/listings/{of_colleague}/events")).by(&User::admin()).send().await.ok();
         assert_eq!((&events[0]["userId"], &events[1]["userId"]), (&json!("user-of-farm"), &json!(id)));
+        let closed = feed::all(&app, &colleague, "f:type=listing.closed").await;
+        assert_eq!((&closed[0]["userId"], &closed[0]["userName"]), (&json!(id), &json!("erased user")));
         let reports = app.get(&format!("/v1/listings/{of_other}/reports")).by(&User::admin()).send().await.ok();
         assert_eq!((&reports[0]["userId"], &reports[0]["message"]), (&json!(id), &json!("Not theirs.")));
         assert_eq!(read(&app, &other, &of_other).await, before);

@@ -7,7 +7,7 @@ use testkit::{App, Backend, User};
 use crate::sample::{create, full, start};
 
 /// Adds 100,000 listings. The breeds of a category have a Zipf distribution: `b2-1` has about 15 % of the cattle.
-const SKEWED_LISTINGS: &str = "SELECT setseed(0.5);
+pub const SKEWED_LISTINGS: &str = "SELECT setseed(0.5);
     INSERT INTO livestock.listings (id, organisation_id, kind, status, category, created_at, organisation_key, price,
         breed, breed_type, types, sexes, additional_info, document, derived)
     SELECT gen_random_uuid(), 'org-1', CASE WHEN random() < 0.1 THEN 'buying' ELSE 'selling' END,

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, User};
+use testkit::{App, Backend, TestDatabase, User};
 
+use crate::feed;
 use crate::lifecycle::{draft, events, patch, revision, to};
 use crate::sample::{create, full, plain, search, start};
 
@@ -48,12 +50,12 @@ fn change_as_before(app: &App, backend: Backend, id: &str, from: &str, to: &str)
 }
 
 /// Runs scripts of migrations.
-fn run_scripts(app: &App, backend: Backend, scripts: [[&str; 2]; 2]) {
+fn run_scripts(database: &TestDatabase, backend: Backend, scripts: &[[&str; 2]]) {
     for [sqlite, postgres] in scripts {
         match backend {
-            Backend::Sqlite => app.database.execute(sqlite),
+            Backend::Sqlite => database.execute(sqlite),
             Backend::Postgres => {
-                app.database.execute(&format!("SET search_path TO livestock, public; {postgres}"));
+                database.execute(&format!("SET search_path TO livestock, public; {postgres}"));
             }
         }
     }
@@ -83,13 +85,62 @@ const ADD_HISTORY: [[&str; 2]; 2] = [
     ],
 ];
 
+/// The scripts that revert the migrations of the feed.
+const REMOVE_FEED: [[&str; 2]; 2] = [
+    [
+        include_str!("../../migrations/sqlite/20261129120010_fill_listing_feed/down.sql"),
+        include_str!("../../migrations/postgres/20261129120010_fill_listing_feed/down.sql"),
+    ],
+    [
+        include_str!("../../migrations/sqlite/20261129120000_add_listing_feed/down.sql"),
+        include_str!("../../migrations/postgres/20261129120000_add_listing_feed/down.sql"),
+    ],
+];
+
+/// The scripts of the migrations of the feed.
+const ADD_FEED: [[&str; 2]; 2] = [
+    [
+        include_str!("../../migrations/sqlite/20261129120000_add_listing_feed/up.sql"),
+        include_str!("../../migrations/postgres/20261129120000_add_listing_feed/up.sql"),
+    ],
+    [
+        include_str!("../../migrations/sqlite/20261129120010_fill_listing_feed/up.sql"),
+        include_str!("../../migrations/postgres/20261129120010_fill_listing_feed/up.sql"),
+    ],
+];
+
 testkit::on_both! {
+    async fn events_of_the_previous_version_are_in_the_feed(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        feed::whole_life(&app, &farm).await;
+        let own = feed::all(&app, &farm, "").await;
+        create(&app, &User::of("other"), &full()).await;
+        let market = feed::all(&app, &farm, "scope=market").await;
+        let database = app.stop().await;
+        run_scripts(&database, backend, &REMOVE_FEED);
+        if backend == Backend::Postgres {
+            // The first listing is from before a move to a server whose transactions have smaller ids.
+            database.execute("ALTER TABLE livestock.listing_events DISABLE TRIGGER USER");
+            database.execute("UPDATE livestock.listing_events SET position = position + 1000000000 WHERE n <= 6");
+            database.execute("ALTER TABLE livestock.listing_events ENABLE TRIGGER USER");
+        }
+        run_scripts(&database, backend, &ADD_FEED);
+        let app = App::start_on::<Livestock>(database, Settings::default()).await;
+        assert_eq!(feed::all(&app, &farm, "").await, own);
+        assert_eq!(feed::all(&app, &User::individual("eve"), "scope=market").await, market);
+        // The previous version beside this one.
+        let id = own[0]["listingId"].as_str().unwrap();
+        change_as_before(&app, backend, id, "active", "sold");
+        let last = feed::all(&app, &farm, "").await.pop().unwrap();
+        assert_eq!((&last["type"], &last["revision"], &last["userId"]), (&json!("listing.closed"), &json!(7), &json!("u")));
+    }
+
     async fn listings_of_the_previous_version_have_the_history_that_is_known(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = draft(&app, &farm).await;
         to(&app, &farm, &id, "active").send().await.ok();
         let before = events(&app, &id).await;
-        run_scripts(&app, backend, ADD_HISTORY);
+        run_scripts(&app.database, backend, &ADD_HISTORY);
         // The previous release beside this one.
         change_as_before(&app, backend, &id, "active", "sold");
         let after = events(&app, &id).await;
@@ -115,7 +166,7 @@ testkit::on_both! {
     async fn listings_of_the_previous_version_are_edited(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &full()).await;
-        run_scripts(&app, backend, ADD_HISTORY);
+        run_scripts(&app.database, backend, &ADD_HISTORY);
         let edited = patch(&app, &farm, &id, &json!({"tags": ["new"]})).await;
         assert_eq!(edited.header("etag"), "\"2\"");
         assert_eq!(events(&app, &id).await[1]["changes"]["tags"]["to"], json!(["new"]));
@@ -136,7 +187,7 @@ testkit::on_both! {
         }
         let [cancelled, cancelled_draft, active, draft] = &ids[..] else { unreachable!() };
         app.get("/v1/listings?docs=false&f:status=cancelled").by(&stranger).send().await.ok();
-        run_scripts(&app, backend, MARK_CANCELLED_DRAFTS);
+        run_scripts(&app.database, backend, &MARK_CANCELLED_DRAFTS);
         assert_eq!(search(&app, &stranger, "f:status=cancelled").await, [cancelled.as_str()]);
 
         change_as_before(&app, backend, active, "active", "cancelled");

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use testkit::read_until;
+
 use super::*;
 
 /// Returns a page of the feed, once all events are in it: transactions of other tests on the same server delay them.
@@ -43,19 +45,6 @@ fn types(events: &[Value]) -> Vec<&str> {
 async fn send_to(app: &App, user: &User, id: &str, kind: &str, to: &str) {
     let sent = json!({"loadId": id, (format!("{kind}Id")): to});
     app.post(&format!("/v1/loads/send-to-{kind}")).by(user).json(&sent).send().await.ok();
-}
-
-/// Reads a stream until it has a text.
-async fn read_until(response: &mut reqwest::Response, text: &str) -> String {
-    let mut read = String::new();
-    while !read.contains(text) {
-        let chunk = tokio::time::timeout(Duration::from_secs(5), response.chunk()).await;
-        let chunk = chunk.unwrap_or_else(|_| panic!("{text} does not arrive: {read}")).unwrap();
-        read.push_str(
-            std::str::from_utf8(&chunk.unwrap_or_else(|| panic!("the stream ended: {read}"))).unwrap(),
-        );
-    }
-    read
 }
 
 testkit::on_both! {

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::feed::{self, NEXT_TRANSACTION};
-use database::{AnyConnection, Id, Json, Timestamp};
+use database::{AnyConnection, Id, Json, Timestamp, feed};
 use diesel::dsl::max;
 use diesel::prelude::*;
 use serde_json::value::RawValue;
@@ -32,6 +31,8 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         e::user_name.eq(event.actor.user_name),
         e::organisation_id.eq(event.actor.organisation_id),
         e::changes.eq(changes),
+        e::revision.eq(event.listing.revision),
+        e::owner_id.eq(&event.listing.organisation_id),
     );
     diesel::insert_into(listing_events::table).values(row).execute(c)?;
     Ok(())
@@ -74,6 +75,16 @@ pub(crate) fn list(
         found.total = Some(e::listing_events.filter(e::listing_id.eq(listing)).count().get_result(c)?);
     }
     Ok(found)
+}
+
+/// Returns the events with these numbers, each with its number and the revision of the listing after it.
+pub(crate) fn list_by_numbers(
+    c: &mut AnyConnection,
+    numbers: &[i64],
+) -> Result<Vec<(i64, Option<i64>, ListingEvent)>, Error> {
+    let rows = e::listing_events.filter(e::n.eq_any(numbers)).select((EventRow::as_select(), e::revision));
+    let rows: Vec<(EventRow, Option<i64>)> = rows.load(c)?;
+    rows.into_iter().map(|(row, revision)| Ok((row.n, revision, event(row)?))).collect()
 }
 
 /// Lists events after this number that a user caused, each with its number and the id of its listing.
@@ -134,17 +145,15 @@ fn event(row: EventRow) -> Result<ListingEvent, Error> {
     })
 }
 
-/// Returns the position before which no event can appear any more.
-///
-/// SQLite numbers events in the order of their commits. On PostgreSQL a transaction may commit after one that began
-/// later, but all transactions below xmin have ended.
+/// Returns the position before which no event can appear any more. On SQLite, which numbers events in the order of
+/// their commits, it is a number.
 pub(crate) fn current_position(c: &mut AnyConnection) -> Result<i64, Error> {
     Ok(match c {
         AnyConnection::Sqlite(_) => {
             let last: Option<i64> = e::listing_events.select(max(e::n)).get_result(c)?;
             last.unwrap_or_default() + 1
         }
-        AnyConnection::Postgres(_) => feed::first_unsettled_position(c)?,
+        AnyConnection::Postgres(_) => feed::settled_position(c)?,
     })
 }
 
@@ -153,14 +162,6 @@ pub(crate) fn list_since(c: &mut AnyConnection, position: i64) -> Result<Vec<(i6
     let events = e::listing_events.select((e::n, e::listing_id)).into_boxed();
     Ok(match c {
         AnyConnection::Sqlite(_) => events.filter(e::n.ge(position)).load(c)?,
-        // Greater positions come from another cluster, from which the database was moved.
-        AnyConnection::Postgres(_) if c.is_distributed() => {
-            // The transactions of the servers that have the events are others.
-            let end: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
-            events.filter(e::position.ge(position)).filter(e::position.lt(end)).load(c)?
-        }
-        AnyConnection::Postgres(_) => {
-            events.filter(e::position.ge(position)).filter(e::position.lt(NEXT_TRANSACTION)).load(c)?
-        }
+        AnyConnection::Postgres(_) => events.filter(e::position.ge(position)).load(c)?,
     })
 }

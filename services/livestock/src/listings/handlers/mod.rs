@@ -1,6 +1,7 @@
 //! The operations on listings.
 
 mod create;
+mod feed;
 mod public;
 mod publish;
 mod read;
@@ -35,6 +36,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(publish::publish_listing)
         .service(publish::close_listing)
         .service(read::list_events_of_listing)
+        .service(feed::list_events)
+        .service(feed::stream_events)
         .service(read::find_listing)
         .service(update::update_listing);
 }

@@ -17,10 +17,6 @@ pub(crate) struct SavedSearchCursor {
     pub(crate) position: i64,
     /// The number of the last event.
     pub(crate) event: i64,
-    /// The greatest number of the events so far. Positions order events in another way.
-    pub(crate) last_event: i64,
-    /// Events up to this number are skipped, whatever their positions.
-    pub(crate) first_event: i64,
 }
 
 /// An event of a listing.
@@ -31,16 +27,6 @@ pub(crate) struct EventRow {
     pub(crate) position: i64,
     pub(crate) listing_id: Id,
     pub(crate) to_status: String,
-}
-
-/// What follows a cursor.
-#[derive(Debug)]
-pub(crate) enum NextEvents {
-    /// These events, and the cursor after them. Empty if there are none.
-    Events(Vec<EventRow>, SavedSearchCursor),
-    /// The database was moved to a server whose transactions have smaller ids: all positions are those of another
-    /// server.
-    Moved(SavedSearchCursor),
 }
 
 /// An active listing.

@@ -4,4 +4,4 @@ mod model;
 mod store;
 
 pub(crate) use model::{FeedEventType, FeedPageBody, FeedReader, FeedSearch};
-pub(crate) use store::{align as align_feed, end as feed_end, find_new as find_new_events, read_page};
+pub(crate) use store::{align as align_feed, find_new as find_new_events};

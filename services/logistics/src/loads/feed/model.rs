@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use common::Caller;
-use common::feed::{Place, Readers};
+use common::feed::Readers;
 use common::history::Change;
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -171,11 +171,8 @@ impl FeedReader {
 #[derive(Clone, Debug)]
 pub(crate) struct FeedSearch {
     pub reader: FeedReader,
-    /// Events after this place.
-    pub after: Place,
     /// Only these types. Empty: all.
     pub types: Vec<FeedEventType>,
-    pub limit: usize,
     /// Whether events have the load as it is now.
     pub with_loads: bool,
 }

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
 use common::{Caller, Error};
-use database::feed::{NEXT_TRANSACTION, first_unsettled_position};
-use database::{AnyConnection, Id, Json, MultiBackend};
+use database::{AnyConnection, Id, Json, MultiBackend, feed};
 use diesel::dsl::{AsExprOf, max, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
@@ -19,7 +18,6 @@ use serde_json::value::RawValue;
 use super::model::{FeedEventType, FeedLoadEvent, FeedReader, FeedSearch};
 use crate::loads::history::{self, EVENT_COLUMNS, EventRow, EventType};
 use crate::loads::store::list_by_ids;
-use crate::schema::feed_base::dsl as b;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::load_events::{self, dsl as e};
 
@@ -27,8 +25,6 @@ use crate::schema::load_events::{self, dsl as e};
 const MAX_PLACES: usize = 2_000;
 /// The most new events whose readers are found at a time.
 const MAX_NEW: i64 = 1_000;
-/// The position of the events on SQLite, which commits them in the order of their numbers.
-const SQLITE_POSITION: i64 = 1;
 
 type EventQuery<'a> = load_events::BoxedQuery<'a, MultiBackend>;
 
@@ -39,57 +35,22 @@ fn place((position, n, ..): &Key) -> Place {
     Place { position: *position, n: *n }
 }
 
-/// Moves the positions of new events beyond those of all others, which are greater after the database was moved from
-/// another cluster of PostgreSQL. Call it before events are recorded.
+/// Moves the positions of new events beyond those of all others. Call it before events are recorded.
 pub(crate) fn align(c: &mut AnyConnection) -> Result<(), Error> {
-    if let AnyConnection::Postgres(_) = c {
-        let last: Option<i64> = e::load_events.select(max(e::position)).get_result(c)?;
-        let next: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
-        let base: i64 = b::feed_base.select(b::base).first(c)?;
-        if let Some(last) = last.filter(|last| *last >= next + base) {
-            let moved =
-                diesel::update(b::feed_base.filter(b::base.eq(base))).set(b::base.eq(last + 1 - next));
-            moved.execute(c)?;
-        }
-    }
-    Ok(())
+    let last: Option<i64> = e::load_events.select(max(e::position)).get_result(c)?;
+    Ok(feed::align(c, last)?)
 }
 
-/// Returns the position before which no event can appear any more.
-fn settled_position(c: &mut AnyConnection) -> Result<i64, Error> {
-    match c {
-        AnyConnection::Sqlite(_) => Ok(SQLITE_POSITION + 1),
-        AnyConnection::Postgres(_) => {
-            let base: i64 = b::feed_base.select(b::base).first(c)?;
-            Ok(first_unsettled_position(c)? + base)
-        }
-    }
+/// Returns the greatest number of the events.
+fn last_number(c: &mut AnyConnection) -> Result<i64, Error> {
+    let last: Option<i64> = e::load_events.select(max(e::n)).get_result(c)?;
+    Ok(last.unwrap_or_default())
 }
 
 /// Returns the place after all events that are settled.
-pub(crate) fn end(c: &mut AnyConnection) -> Result<Place, Error> {
-    match c {
-        AnyConnection::Sqlite(_) => {
-            let last: Option<i64> = e::load_events.select(max(e::n)).get_result(c)?;
-            Ok(Place { position: SQLITE_POSITION, n: last.unwrap_or_default() })
-        }
-        AnyConnection::Postgres(_) => Ok(Place { position: settled_position(c)?, n: 0 }),
-    }
-}
-
-/// Checks that a cursor is one of this feed.
-///
-/// # Errors
-/// 410 if its event is not here: an older database was restored.
-fn check(c: &mut AnyConnection, after: Place) -> Result<(), Error> {
-    let last: Option<i64> = e::load_events.select(max(e::n)).get_result(c)?;
-    let mut is_gone = after.n > last.unwrap_or_default();
-    if let AnyConnection::Postgres(_) = c {
-        let next: i64 = diesel::select(NEXT_TRANSACTION).get_result(c)?;
-        let base: i64 = b::feed_base.select(b::base).first(c)?;
-        is_gone |= after.position > next + base;
-    }
-    if is_gone { Err(Error::CursorGone) } else { Ok(()) }
+fn end(c: &mut AnyConnection) -> Result<Place, Error> {
+    let last = last_number(c)?;
+    Place::end(c, last)
 }
 
 /// Events between a place and the position before which all are settled, oldest first.
@@ -107,50 +68,59 @@ fn keys(c: &mut AnyConnection, query: EventQuery<'_>, limit: usize) -> Result<Ve
     Ok(query.limit(limit).select((e::position, e::n, e::event_type, e::load_id)).load(c)?)
 }
 
-/// Returns the page of a search.
-///
-/// # Errors
-/// 410 if the cursor is of a newer database than this one.
-pub(crate) fn read_page(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    search: &FeedSearch,
-) -> Result<FeedPage, Error> {
-    check(c, search.after)?;
-    // Read before the events: those below it are all visible then.
-    let settled = settled_position(c)?;
-    let leaves_out = !search.types.is_empty() || matches!(search.reader, FeedReader::Driver(_));
-    let most = if leaves_out { MAX_PLACES } else { search.limit + 1 };
-    let (mut found, is_complete) = match &search.reader {
-        FeedReader::Organisation(None) => (Vec::new(), true),
-        FeedReader::Admin => {
-            let found = keys(c, between(search.after, settled), most)?;
-            let is_complete = found.len() < most;
-            (found, is_complete)
+impl common::feed::FeedSearch for FeedSearch {
+    fn page(
+        &self,
+        c: &mut AnyConnection,
+        caller: &Caller,
+        after: Place,
+        limit: usize,
+    ) -> Result<FeedPage, Error> {
+        let last = last_number(c)?;
+        after.check(c, last)?;
+        // Read before the events: those below it are all visible then.
+        let settled = feed::settled_position(c)?;
+        let leaves_out = !self.types.is_empty() || matches!(self.reader, FeedReader::Driver(_));
+        let most = if leaves_out { MAX_PLACES } else { limit + 1 };
+        let (mut found, is_complete) = match &self.reader {
+            FeedReader::Organisation(None) => (Vec::new(), true),
+            FeedReader::Admin => {
+                let found = keys(c, between(after, settled), most)?;
+                let is_complete = found.len() < most;
+                (found, is_complete)
+            }
+            FeedReader::Organisation(Some(id)) => keys_of_organisation(c, id, (after, settled), most)?,
+            FeedReader::Driver(id) => {
+                let query = between(after, settled).filter(is_of_driver(c, id));
+                let found = keys(c, query, most)?;
+                let is_complete = found.len() < most;
+                (found, is_complete)
+            }
+        };
+        let last = found.last().map(place);
+        if let FeedReader::Driver(id) = &self.reader {
+            let spans = DriverSpans::read(c, id, &found)?;
+            found.retain(|key| spans.contain(key));
         }
-        FeedReader::Organisation(Some(id)) => keys_of_organisation(c, id, (search.after, settled), most)?,
-        FeedReader::Driver(id) => {
-            let query = between(search.after, settled).filter(is_of_driver(c, id));
-            let found = keys(c, query, most)?;
-            let is_complete = found.len() < most;
-            (found, is_complete)
+        if !self.types.is_empty() {
+            let types: BTreeSet<&str> = self.types.iter().map(|event_type| event_type.stored()).collect();
+            found.retain(|(_, _, event_type, _)| types.contains(&**event_type));
         }
-    };
-    let last = found.last().map(place);
-    if let FeedReader::Driver(id) = &search.reader {
-        let spans = DriverSpans::read(c, id, &found)?;
-        found.retain(|key| spans.contain(key));
+        let more = found.len() > limit || !is_complete;
+        let is_cut = found.len() > limit;
+        found.truncate(limit);
+        let next = if is_cut { found.last().map(place) } else { last };
+        let events = events(c, caller, self, &found)?;
+        Ok(FeedPage { events, next: next.unwrap_or(after), more })
     }
-    if !search.types.is_empty() {
-        let types: BTreeSet<&str> = search.types.iter().map(|event_type| event_type.stored()).collect();
-        found.retain(|(_, _, event_type, _)| types.contains(&**event_type));
+
+    fn end(c: &mut AnyConnection) -> Result<Place, Error> {
+        end(c)
     }
-    let more = found.len() > search.limit || !is_complete;
-    let is_cut = found.len() > search.limit;
-    found.truncate(search.limit);
-    let next = if is_cut { found.last().map(place) } else { last };
-    let events = events(c, caller, search, &found)?;
-    Ok(FeedPage { events, next: next.unwrap_or(search.after), more })
+
+    fn readers(&self) -> Readers {
+        self.reader.readers()
+    }
 }
 
 /// Returns the first events that an organisation reads, and whether these are all. Each event has an organisation in
@@ -307,7 +277,7 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
         let readers = Readers { all: true, ..Readers::default() };
         return Ok(Some(NewEvents { end: end(c)?, readers }));
     };
-    let settled = settled_position(c)?;
+    let settled = feed::settled_position(c)?;
     let rows: Vec<NewRow> = between(after, settled)
         .limit(MAX_NEW)
         .select((

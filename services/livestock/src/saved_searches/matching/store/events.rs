@@ -8,11 +8,10 @@ use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
 use crate::listings::{MAX_LIST_VALUES, Status, current_position, search_text};
-use crate::saved_searches::matching::model::{EventRow, ListingToMatch, NextEvents, SavedSearchCursor};
+use crate::saved_searches::matching::model::{EventRow, ListingToMatch, SavedSearchCursor};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
-use crate::schema::saved_searches::dsl as s;
 use crate::schema::wishlists::dsl as w;
 
 /// The most events that are read at once.
@@ -22,11 +21,13 @@ fn cursor(c: &mut AnyConnection) -> Result<SavedSearchCursor, Error> {
     Ok(r::saved_search_cursor.find(1).select(SavedSearchCursor::as_select()).first(c)?)
 }
 
-/// Returns the next events, in the order of their positions and numbers.
+/// Returns the next events, in the order of their positions and numbers, and the cursor after them.
 ///
 /// On PostgreSQL only those of transactions below xmin: all of these have ended, so that no event can appear before one
 /// that was returned. An event waits until the transactions that are older than its own have ended.
-pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) -> Result<NextEvents, Error> {
+pub(in crate::saved_searches::matching) fn next_events(
+    c: &mut AnyConnection,
+) -> Result<(Vec<EventRow>, SavedSearchCursor), Error> {
     let cursor = cursor(c)?;
     let columns = (e::n, e::n, e::listing_id, e::to_status);
     let events: Vec<EventRow> = match c {
@@ -36,42 +37,18 @@ pub(in crate::saved_searches::matching) fn next_events(c: &mut AnyConnection) ->
         }
         AnyConnection::Postgres(_) => {
             let end = current_position(c)?;
-            if end < cursor.position {
-                return Ok(NextEvents::Moved(SavedSearchCursor {
-                    position: end,
-                    event: 0,
-                    first_event: cursor.last_event,
-                    ..cursor
-                }));
-            }
             e::listing_events
                 .filter(e::position.ge(cursor.position).and(e::position.lt(end)))
                 .filter(e::position.gt(cursor.position).or(e::n.gt(cursor.event)))
-                .filter(e::n.gt(cursor.first_event))
                 .order((e::position, e::n))
                 .limit(MAX_EVENTS)
                 .select((e::n, e::position, e::listing_id, e::to_status))
                 .load(c)?
         }
     };
-    let next = events.last().map_or(cursor, |last| SavedSearchCursor {
-        position: last.position,
-        event: last.n,
-        last_event: events.iter().map(|event| event.n).max().unwrap_or_default().max(cursor.last_event),
-        ..cursor
-    });
-    Ok(NextEvents::Events(events, next))
-}
-
-/// Stores the cursor of a database that was moved to another server. Resets `matches_from` of all searches: positions
-/// of the old server mean nothing on the new one.
-pub(in crate::saved_searches::matching) fn restart(
-    c: &mut AnyConnection,
-    cursor: SavedSearchCursor,
-) -> Result<(), Error> {
-    diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
-    diesel::update(s::saved_searches).set(s::matches_from.eq(0)).execute(c)?;
-    Ok(())
+    let next =
+        events.last().map_or(cursor, |last| SavedSearchCursor { position: last.position, event: last.n });
+    Ok((events, next))
 }
 
 /// Returns those of the listings that are active.
@@ -106,7 +83,7 @@ pub(in crate::saved_searches::matching) fn wishing_users(
 /// Returns the age of the oldest event that is not matched yet; zero if there is none.
 pub(in crate::saved_searches::matching) fn lag(c: &mut AnyConnection) -> Result<Duration, Error> {
     let cursor = cursor(c)?;
-    let later = e::listing_events.filter(e::n.gt(cursor.first_event)).select(e::at).into_boxed();
+    let later = e::listing_events.select(e::at).into_boxed();
     let oldest: Option<Timestamp> = match c {
         AnyConnection::Sqlite(_) => later.filter(e::n.gt(cursor.event)).order(e::n).first(c).optional()?,
         AnyConnection::Postgres(_) => later

@@ -12,6 +12,7 @@ use serde::Serialize;
 use uuid::Uuid;
 use webhooks::{Emitted, MAX_DELIVERIES, Subject};
 
+use super::match_events::{self, NewMatchEvent, lock_revision};
 use crate::saved_searches::matching::model::{Lease, ListingMatches, Recorded, SavedSearchCursor};
 use crate::schema::matched_listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
@@ -34,9 +35,9 @@ struct MatchingSearch {
 }
 
 /// What was reported for a listing.
-struct Reported {
-    /// The searches whose matches are new.
-    searches: Vec<Id>,
+struct Reported<'a> {
+    /// The searches whose matches are new, by the organisation that their users acted for.
+    searches: BTreeMap<&'a str, BTreeSet<Id>>,
     deliveries: usize,
     /// False if more of its matches are new, whose deliveries are too many for this transaction.
     is_complete: bool,
@@ -65,6 +66,7 @@ pub(in crate::saved_searches::matching) fn record(
     let mut matched = matched_before(c, listings)?;
     let mut counts: BTreeMap<Id, i64> = BTreeMap::new();
     let (mut stored, mut deliveries, mut is_complete) = (0, 0, true);
+    let (mut events, at) = (Vec::new(), shared_now(c)?);
     for listing in listings {
         is_complete = is_complete && deliveries < MAX_DELIVERIES;
         if !is_complete {
@@ -72,18 +74,28 @@ pub(in crate::saved_searches::matching) fn record(
         }
         let matched = matched.entry(listing.listing_id).or_default();
         let reported = report_new(c, listing, &searches, matched)?;
-        for id in &reported.searches {
+        for id in reported.searches.values().flatten() {
             *counts.entry(*id).or_default() += 1;
+            stored += 1;
         }
         if !reported.searches.is_empty() {
-            matched.extend(&reported.searches);
+            matched.extend(reported.searches.values().flatten());
             remember(c, listing.listing_id, matched)?;
+            let revision = lock_revision(c, listing.listing_id)?;
+            events.extend(reported.searches.into_iter().map(|(organisation, searches)| NewMatchEvent {
+                id: Id::new(),
+                listing_id: listing.listing_id,
+                organisation_id: organisation.to_owned(),
+                searches: bytes(&searches),
+                revision,
+                at,
+            }));
         }
-        stored += reported.searches.len();
         deliveries += reported.deliveries;
         is_complete = reported.is_complete;
     }
     count(c, &counts)?;
+    match_events::store(c, &events)?;
     if let (true, Some(cursor)) = (is_complete, cursor) {
         diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
     }
@@ -135,12 +147,12 @@ fn matched_before(
 }
 
 /// Reports new matches of a listing: those of the first organisations, if all have too many deliveries.
-fn report_new(
+fn report_new<'a>(
     c: &mut AnyConnection,
     listing: &ListingMatches,
-    searches: &HashMap<Id, MatchingSearch>,
+    searches: &'a HashMap<Id, MatchingSearch>,
     matched: &BTreeSet<Id>,
-) -> Result<Reported, Error> {
+) -> Result<Reported<'a>, Error> {
     // An event for each organisation that the users acted for.
     let mut new: BTreeMap<&str, Vec<&MatchingSearch>> = BTreeMap::new();
     let found = listing.searches.iter().filter(|found| !matched.contains(&found.id));
@@ -149,13 +161,20 @@ fn report_new(
     }
     let Emitted { subjects, deliveries } = report(c, listing, &new)?;
     let is_complete = subjects == new.len();
-    let searches = new.into_values().take(subjects).flatten().map(|search| search.id).collect();
+    let ids = |searches: Vec<&MatchingSearch>| searches.into_iter().map(|search| search.id).collect();
+    let searches = new.into_iter().take(subjects).map(|(organisation, found)| (organisation, ids(found)));
+    let searches = searches.collect();
     Ok(Reported { searches, deliveries, is_complete })
+}
+
+/// Returns ids as the tables store them, 16 bytes each.
+fn bytes(ids: &BTreeSet<Id>) -> Vec<u8> {
+    ids.iter().flat_map(|id| *id.0.as_bytes()).collect()
 }
 
 /// Stores which searches a listing has matched.
 fn remember(c: &mut AnyConnection, listing: Id, searches: &BTreeSet<Id>) -> Result<(), Error> {
-    let searches: Vec<u8> = searches.iter().flat_map(|id| *id.0.as_bytes()).collect();
+    let searches = bytes(searches);
     database::dispatch!(c, c => diesel::insert_into(l::matched_listings)
         .values((l::listing_id.eq(listing), l::searches.eq(&searches)))
         .on_conflict(l::listing_id)

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use common::Error;
+use database::feed::first_unsettled_position;
 use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::dsl::max;
 use diesel::prelude::*;
 
-use crate::listings::current_position;
 use crate::saved_searches::matching::model::{SearchChanges, SearchToMatch};
 use crate::schema::saved_search_changes::dsl as h;
 use crate::schema::saved_search_counts::dsl as k;
@@ -28,7 +28,7 @@ pub(in crate::saved_searches::matching) fn changes_position(c: &mut AnyConnectio
             let last: Option<i64> = h::saved_search_changes.select(max(h::n)).get_result(c)?;
             Ok(last.unwrap_or_default() + 1)
         }
-        AnyConnection::Postgres(_) => current_position(c),
+        AnyConnection::Postgres(_) => Ok(first_unsettled_position(c)?),
     }
 }
 

@@ -12,7 +12,7 @@ use database::{Database, Id};
 use tokio::time::sleep;
 
 use super::loaded_searches::LoadedSearches;
-use super::model::{EventRow, Lease, ListingMatches, NextEvents, Recorded, SavedSearchCursor};
+use super::model::{EventRow, Lease, ListingMatches, Recorded, SavedSearchCursor};
 use super::{metrics, store};
 use crate::listings::Status;
 use crate::saved_searches::parameters::ParameterRules;
@@ -25,7 +25,7 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(3);
 const LEASE_DURATION: Duration = Duration::from_secs(15);
 /// Age at which the lease is extended.
 const LEASE_RENEWAL: Duration = Duration::from_secs(5);
-/// Interval in which old changes of searches are deleted.
+/// Interval in which old changes of searches and old matches of the feed are deleted.
 const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 /// Matches after which a transaction takes no further listing; those of a listing are not split. Other writes of
 /// SQLite wait for them, about 10 ms. More matches in a transaction cost less each: they change the same pages.
@@ -39,7 +39,7 @@ pub(crate) struct Matcher {
     replica: Id,
     /// `None` without the lease.
     held: Option<Held>,
-    /// When old changes of searches were deleted last.
+    /// When old changes and matches were deleted last.
     pruned_at: Option<Instant>,
 }
 
@@ -101,15 +101,7 @@ impl Matcher {
             return Ok(Round::HeldByAnother);
         }
         let Some(held) = &mut self.held else { return Ok(Round::HeldByAnother) };
-        let (events, cursor) = match self.db.read(store::next_events).await? {
-            NextEvents::Events(events, cursor) => (events, cursor),
-            NextEvents::Moved(cursor) => {
-                tracing::warn!("the database was moved to another server: listings are matched from now on");
-                self.db.write(move |c| store::restart(c, cursor)).await?;
-                self.forget_searches();
-                return Ok(Round::More);
-            }
-        };
+        let (events, cursor) = self.db.read(store::next_events).await?;
         // After the events: searches that were saved before them are loaded. Also without events: a change is deleted
         // an hour later.
         if !held.searches.refresh().await? {
@@ -220,10 +212,11 @@ impl Matcher {
         Ok(Round::More)
     }
 
-    /// Deletes old changes of searches before a position from time to time.
+    /// Deletes old changes of searches before a position, and old matches of the feed, from time to time.
     async fn prune(&mut self, before: i64) -> Result<(), Error> {
         if self.pruned_at.is_none_or(|at| at.elapsed() > PRUNE_INTERVAL) {
             while self.db.write(move |c| store::prune_changes(c, before)).await? {}
+            while self.db.write(store::prune_match_events).await? {}
             self.pruned_at = Some(Instant::now());
         }
         Ok(())

@@ -3,6 +3,8 @@
 //! A waiting request or an open stream holds no connection of the database and no queue: it has a place in the feed and
 //! reads from there when [`Feed`] reports that its readers have new events. One task of the service finds these.
 
+mod requests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 use std::future::Future;
@@ -11,6 +13,7 @@ use std::time::Duration;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ContentEncoding};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, Responder};
+use database::feed::{SQLITE_POSITION, next_position, settled_position};
 use database::{AnyConnection, Database, Json};
 use futures_util::stream;
 use tokio::sync::{Notify, broadcast};
@@ -20,6 +23,8 @@ use crate::middleware::activity::DrainState;
 use crate::response::stream::streaming_body;
 use crate::telemetry::metrics::event_streams;
 use crate::{Caller, Error, IsHead};
+
+pub use requests::{FeedParams, PagingParams, Start};
 
 /// How often the database is asked for new events while somebody waits for them.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
@@ -39,7 +44,7 @@ const STREAMS_OF_ORGANISATION: usize = 50;
 const MAX_OPEN: usize = 2_000;
 
 /// A place in the feed: that of an event, or one between two events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Place {
     /// See [`database::feed`].
     pub position: i64,
@@ -50,6 +55,25 @@ pub struct Place {
 impl Place {
     /// The place before all events.
     pub const START: Self = Self { position: i64::MIN, n: 0 };
+
+    /// Returns the place after all events that are settled. `last` is the greatest number so far.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn end(c: &mut AnyConnection, last: i64) -> Result<Self, Error> {
+        match c {
+            AnyConnection::Sqlite(_) => Ok(Self { position: SQLITE_POSITION, n: last }),
+            AnyConnection::Postgres(_) => Ok(Self { position: settled_position(c)?, n: 0 }),
+        }
+    }
+
+    /// Checks that a cursor is one of this feed, whose greatest number so far is `last`.
+    ///
+    /// # Errors
+    /// 410 if its event is not here: an older database was restored.
+    pub fn check(self, c: &mut AnyConnection, last: i64) -> Result<(), Error> {
+        if self.n > last || self.position > next_position(c)? { Err(Error::CursorGone) } else { Ok(()) }
+    }
 
     /// Returns the cursor.
     pub fn encode(self) -> String {
@@ -99,6 +123,30 @@ impl FeedPage {
         let (events, cursor) = (events.join(","), self.next.encode());
         format!(r#"{{"events":[{events}],"cursor":"{cursor}","more":{}}}"#, self.more)
     }
+}
+
+/// What a request reads of a feed: the events of a reader, some of their types.
+pub trait FeedSearch: Clone + Send + 'static {
+    /// Returns up to `limit` events after a place.
+    ///
+    /// # Errors
+    /// 410 if the place is of a newer database than this one, and those of the database.
+    fn page(
+        &self,
+        c: &mut AnyConnection,
+        caller: &Caller,
+        after: Place,
+        limit: usize,
+    ) -> Result<FeedPage, Error>;
+
+    /// Returns the place after all events that are settled.
+    ///
+    /// # Errors
+    /// Those of the database.
+    fn end(c: &mut AnyConnection) -> Result<Place, Error>;
+
+    /// Returns the reader, who waits for news.
+    fn readers(&self) -> Readers;
 }
 
 /// Who reads events: organisations and users by id.
@@ -199,7 +247,7 @@ impl Feed {
     ///
     /// # Errors
     /// Those of `read`, and 503 if 2,000 requests of this replica wait.
-    pub async fn wait<R, F>(
+    async fn wait<R, F>(
         &self,
         request: &HttpRequest,
         reader: &Readers,
@@ -235,7 +283,7 @@ impl Feed {
     /// # Errors
     /// Those of the first `read`; 429 if the user has 5 streams or the organisation has 50, 503 if the replica has
     /// 2,000.
-    pub async fn stream<R, F>(
+    async fn stream<R, F>(
         self: &Arc<Self>,
         request: &HttpRequest,
         caller: &Caller,

@@ -1,0 +1,2 @@
+DROP INDEX listing_events_feed_owner;
+DROP INDEX listing_events_feed;

@@ -1,0 +1,8 @@
+//! The feed of the events of listings (docs/api/events.md): what an organisation or the market has to follow, in one
+//! order.
+
+mod model;
+mod store;
+
+pub(crate) use model::{FeedEventType, FeedPageBody, FeedReader, FeedSearch, Scope};
+pub(crate) use store::{align as align_feed, find_new as find_new_events};

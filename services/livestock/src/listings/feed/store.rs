@@ -1,0 +1,308 @@
+//! Queries on the feed.
+//!
+//! A page reads the places of the next rows first, changes and matches each from an index, and then their events. The
+//! number of rows is limited, so a page of rare types may have fewer events than its limit and `more`.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
+use common::{Caller, Error};
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, feed};
+use diesel::dsl::{max, sql};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Bool};
+use serde_json::value::RawValue;
+use uuid::Uuid;
+
+use super::model::{
+    FeedEventType, FeedListingEvent, FeedReader, FeedRow, FeedSearch, last_place_number, match_id, row_of,
+};
+use crate::listings::events::store::list_by_numbers;
+use crate::listings::search::store::list_by_ids;
+use crate::schema::listing_events::{self, dsl as e};
+use crate::schema::match_events::{self, dsl as m};
+use crate::schema::saved_search_cursor::dsl as r;
+use crate::schema::saved_searches::dsl as s;
+
+/// The most rows that a page of some types reads.
+const MAX_ROWS: usize = 2_000;
+/// The most closed drafts that a page of the market leaves out.
+const MAX_CLOSED_DRAFTS: usize = 400;
+/// The most new rows whose readers are found at a time.
+const MAX_NEW: usize = 1_000;
+
+/// Moves the positions of new events beyond those of all others. Call it before events are recorded.
+pub(crate) fn align(c: &mut AnyConnection) -> Result<(), Error> {
+    let last: [Option<i64>; 4] = [
+        e::listing_events.select(max(e::position)).get_result(c)?,
+        m::match_events.select(max(m::position)).get_result(c)?,
+        r::saved_search_cursor.select(max(r::position)).get_result(c)?,
+        s::saved_searches.select(max(s::matches_from)).get_result(c)?,
+    ];
+    Ok(feed::align(c, last.into_iter().flatten().max())?)
+}
+
+/// Returns the greatest number of the rows so far, also of deleted ones.
+fn last_number(c: &mut AnyConnection) -> Result<i64, Error> {
+    let last = match c {
+        AnyConnection::Sqlite(_) => {
+            "COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'listing_events'), 0)"
+        }
+        AnyConnection::Postgres(_) => "(SELECT last_value FROM listing_events_n_seq)",
+    };
+    Ok(diesel::select(sql::<BigInt>(last)).get_result(c)?)
+}
+
+/// Returns changes between a place and the position before which all are settled, oldest first. `owner`: of the
+/// listings of one organisation.
+fn changes(after: Place, settled: i64, owner: Option<&str>) -> listing_events::BoxedQuery<'_, MultiBackend> {
+    let (position, n, _) = row_of(after);
+    let is_after = sql::<Bool>("(listing_events.position, listing_events.n) > (")
+        .bind::<BigInt, _>(position)
+        .sql(", ")
+        .bind::<BigInt, _>(n)
+        // A literal, because SQLite does not use a partial index with a bound value.
+        .sql(") AND listing_events.to_status <> 'draft'");
+    let changes = e::listing_events.filter(is_after).filter(e::position.lt(settled));
+    let changes = changes.order((e::position, e::n)).into_boxed();
+    match owner {
+        Some(id) => changes.filter(e::owner_id.eq(id)),
+        None => changes,
+    }
+}
+
+/// Returns matches from the row of a place on, up to the position before which all are settled, oldest first. `of`: of
+/// the searches of one organisation's users.
+fn matches(after: Place, settled: i64, of: Option<&str>) -> match_events::BoxedQuery<'_, MultiBackend> {
+    let (position, n, _) = row_of(after);
+    let is_after = sql::<Bool>("(match_events.position, match_events.n) >= (")
+        .bind::<BigInt, _>(position)
+        .sql(", ")
+        .bind::<BigInt, _>(n)
+        .sql(")");
+    let matches = m::match_events.filter(is_after).filter(m::position.lt(settled));
+    let matches = matches.order((m::position, m::n)).into_boxed();
+    match of {
+        Some(id) => matches.filter(m::organisation_id.eq(id)),
+        None => matches,
+    }
+}
+
+type ChangeKey = (i64, i64, Id, Option<String>, String);
+
+impl FeedSearch {
+    /// Returns up to `most` of the next rows, and whether these are all.
+    fn rows(
+        &self,
+        c: &mut AnyConnection,
+        after: Place,
+        settled: i64,
+        most: usize,
+    ) -> Result<(Vec<FeedRow>, bool), Error> {
+        let (organisation, limit) = (self.reader.organisation(), i64::try_from(most).unwrap_or(i64::MAX));
+        let mut rows = Vec::new();
+        if self.reader == FeedReader::Nobody {
+            return Ok((rows, true));
+        }
+        if self.finds_changes() {
+            let changes = changes(after, settled, organisation).limit(limit);
+            let columns = (e::position, e::n, e::listing_id, e::from_status, e::to_status);
+            let found: Vec<ChangeKey> = changes.select(columns).load(c)?;
+            rows.extend(found.into_iter().map(|(position, n, listing, from, to)| {
+                FeedRow::of_change((position, n, listing), from.as_deref(), &to)
+            }));
+        }
+        if self.finds_matches() {
+            let matches = matches(after, settled, organisation).limit(limit);
+            let count = sql::<BigInt>("CAST(length(searches) / 16 AS BIGINT)");
+            let found: Vec<(i64, i64, Id, i64)> =
+                matches.select((m::position, m::n, m::listing_id, count)).load(c)?;
+            let found = found.into_iter();
+            rows.extend(
+                found.map(|(position, n, listing, count)| FeedRow::of_matches((position, n, listing), count)),
+            );
+        }
+        rows.sort_unstable_by_key(FeedRow::end);
+        let is_complete = rows.len() < most;
+        rows.truncate(most);
+        Ok((rows, is_complete))
+    }
+
+    /// Returns the events at places of rows.
+    fn events(
+        &self,
+        c: &mut AnyConnection,
+        caller: &Caller,
+        found: &[(FeedRow, Place)],
+    ) -> Result<Vec<FeedEvent>, Error> {
+        let mut shown = changes_at(c, found, self.reader.is_market())?;
+        shown.extend(matches_at(c, found)?);
+        let listings = if self.with_listings { listings(c, caller, found)? } else { HashMap::new() };
+        let events = found.iter().filter_map(|(row, place)| Some((row, *place, shown.remove(place)?)));
+        let documents = events.map(|(row, place, mut event)| {
+            event.listing = listings
+                .get(&row.listing_id)
+                .map(|found| RawValue::from_string(found.0.clone()))
+                .transpose()?;
+            let event_type = row.event_type.name().to_owned();
+            Ok(FeedEvent { place, event_type, document: Json::of(&event)? })
+        });
+        documents.collect()
+    }
+}
+
+impl common::feed::FeedSearch for FeedSearch {
+    fn page(
+        &self,
+        c: &mut AnyConnection,
+        caller: &Caller,
+        after: Place,
+        limit: usize,
+    ) -> Result<FeedPage, Error> {
+        let last = last_number(c)?;
+        after.check(c, last_place_number(last))?;
+        // Read before the events: those below it are all visible then.
+        let settled = feed::settled_position(c)?;
+        let most = match &self.reader {
+            _ if !self.types.is_empty() => MAX_ROWS,
+            FeedReader::Market(_) => limit + 1 + MAX_CLOSED_DRAFTS,
+            _ => limit + 1,
+        };
+        let (rows, is_complete) = self.rows(c, after, settled, most)?;
+        let events = rows.iter().filter(|row| self.finds(row));
+        let events = events.flat_map(|row| row.places().map(move |place| (*row, place)));
+        let mut found: Vec<_> = events.filter(|(_, place)| *place > after).take(limit + 1).collect();
+        let is_cut = found.len() > limit;
+        found.truncate(limit);
+        let next = if is_cut { found.last().map(|(_, place)| *place) } else { rows.last().map(FeedRow::end) };
+        let events = self.events(c, caller, &found)?;
+        Ok(FeedPage { events, next: next.unwrap_or(after).max(after), more: is_cut || !is_complete })
+    }
+
+    fn end(c: &mut AnyConnection) -> Result<Place, Error> {
+        let last = last_number(c)?;
+        Place::end(c, last_place_number(last))
+    }
+
+    fn readers(&self) -> Readers {
+        self.reader.readers()
+    }
+}
+
+/// Returns the changes at places. `is_market`: without who made them, and with the status of a closed listing as its
+/// reason.
+fn changes_at(
+    c: &mut AnyConnection,
+    found: &[(FeedRow, Place)],
+    is_market: bool,
+) -> Result<HashMap<Place, FeedListingEvent>, Error> {
+    let changes = found.iter().filter(|(row, _)| row.event_type != FeedEventType::Matched);
+    let changes: HashMap<i64, (FeedRow, Place)> = changes.map(|found| (found.0.n, *found)).collect();
+    if changes.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let numbers: Vec<i64> = changes.keys().copied().collect();
+    let rows = list_by_numbers(c, &numbers)?.into_iter();
+    let by = |name: Option<String>| name.filter(|_| !is_market);
+    let events = rows.filter_map(|(n, revision, event)| {
+        let (row, place) = changes.get(&n)?;
+        let event = FeedListingEvent {
+            id: event.id,
+            event_type: row.event_type,
+            at: event.at,
+            listing_id: row.listing_id,
+            revision: revision.unwrap_or(1),
+            user_id: by(Some(event.user_id)),
+            user_name: by(event.user_name),
+            organisation_id: by(event.organisation_id),
+            reason: event.reason.map(|reason| if is_market { event.to } else { reason }),
+            changes: event.changes,
+            saved_search_id: None,
+            listing: None,
+        };
+        Some((*place, event))
+    });
+    Ok(events.collect())
+}
+
+/// A row of matches: its number and id, the organisation, the searches, the revision and the time.
+type MatchRow = (i64, Id, String, Vec<u8>, i64, Timestamp);
+
+/// Returns the matches at places. A row with more matches than a page is read once for each page.
+fn matches_at(
+    c: &mut AnyConnection,
+    found: &[(FeedRow, Place)],
+) -> Result<HashMap<Place, FeedListingEvent>, Error> {
+    let found = found.iter().filter(|(row, _)| row.event_type == FeedEventType::Matched);
+    let found: Vec<_> = found.map(|(row, place)| (row.listing_id, *place, row_of(*place))).collect();
+    if found.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let numbers: HashSet<i64> = found.iter().map(|(.., (_, n, _))| *n).collect();
+    let rows = m::match_events.filter(m::n.eq_any(numbers));
+    let rows = rows.select((m::n, m::id, m::organisation_id, m::searches, m::revision, m::at));
+    let rows: HashMap<i64, MatchRow> =
+        rows.load::<MatchRow>(c)?.into_iter().map(|row| (row.0, row)).collect();
+    let matches = found.into_iter().filter_map(|(listing_id, place, (_, n, part))| {
+        let (_, id, organisation, searches, revision, at) = rows.get(&n)?;
+        let (searches, _) = searches.as_chunks();
+        let search = searches.get(usize::try_from(part).ok()?)?;
+        let event = FeedListingEvent {
+            id: match_id(*id, part),
+            event_type: FeedEventType::Matched,
+            at: *at,
+            listing_id,
+            revision: *revision,
+            user_id: None,
+            user_name: None,
+            organisation_id: Some(organisation.clone()).filter(|id| !id.is_empty()),
+            reason: None,
+            changes: None,
+            saved_search_id: Some(Id(Uuid::from_bytes(*search))),
+            listing: None,
+        };
+        Some((place, event))
+    });
+    let mut matches: HashMap<Place, FeedListingEvent> = matches.collect();
+    let searches: HashSet<Id> = matches.values().filter_map(|event| event.saved_search_id).collect();
+    let users = s::saved_searches.filter(s::id.eq_any(searches)).select((s::id, s::user_id));
+    let users: HashMap<Id, String> = users.load(c)?.into_iter().collect();
+    for event in matches.values_mut() {
+        event.user_id = event.saved_search_id.and_then(|id| users.get(&id).cloned());
+    }
+    Ok(matches)
+}
+
+/// Returns the listings of events as they are now, those that the caller may read.
+fn listings(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    found: &[(FeedRow, Place)],
+) -> Result<HashMap<Id, Json>, Error> {
+    let ids: BTreeSet<Id> = found.iter().map(|(row, _)| row.listing_id).collect();
+    Ok(list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect())
+}
+
+/// A new row: position, number, listing, and the organisation that reads it.
+type NewRow = (i64, i64, Id, Option<String>);
+
+/// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
+/// the end of the feed, with all readers.
+pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Option<NewEvents>, Error> {
+    let Some(after) = after else {
+        let end = <FeedSearch as common::feed::FeedSearch>::end(c)?;
+        return Ok(Some(NewEvents { end, readers: Readers { all: true, ..Readers::default() } }));
+    };
+    let (settled, limit) = (feed::settled_position(c)?, i64::try_from(MAX_NEW).unwrap_or(i64::MAX));
+    let changes = changes(after, settled, None).limit(limit);
+    let mut rows: Vec<NewRow> = changes.select((e::position, e::n, e::listing_id, e::owner_id)).load(c)?;
+    let columns = (m::position, m::n, m::listing_id, m::organisation_id.nullable());
+    rows.extend(matches(after, settled, None).limit(limit).select(columns).load::<NewRow>(c)?);
+    let place = |row: &NewRow| Place { position: row.0, n: last_place_number(row.1) };
+    rows.retain(|row| place(row) > after);
+    rows.sort_unstable_by_key(place);
+    rows.truncate(MAX_NEW);
+    let Some(end) = rows.last().map(place) else { return Ok(None) };
+    let organisations = rows.into_iter().filter_map(|(.., organisation)| organisation).collect();
+    Ok(Some(NewEvents { end, readers: Readers { organisations, ..Readers::default() } }))
+}
