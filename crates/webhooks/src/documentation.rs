@@ -126,7 +126,10 @@ fn message_schema(event: &EventDescription, names: &[&str]) -> Value {
     let mut data: serde_json::Map<_, _> =
         members.map(|(name, schema)| ((*name).to_owned(), schema.schema())).collect();
     if event.is_subscribable {
-        data.insert("test".to_owned(), json!({ "type": "boolean", "description": "`true` in a test, else absent" }));
+        data.insert(
+            "test".to_owned(),
+            json!({ "type": "boolean", "description": "`true` in a test, else absent" }),
+        );
     }
     let required: Vec<_> = event.data.iter().map(|(name, _)| *name).collect();
     json!({
