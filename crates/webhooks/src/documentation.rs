@@ -123,8 +123,14 @@ pub fn describe(document: &mut Value, events: &[EventDescription]) {
 
 fn message_schema(event: &EventDescription, names: &[&str]) -> Value {
     let members = event.data.iter().chain(event.optional);
-    let data: serde_json::Map<_, _> =
+    let mut data: serde_json::Map<_, _> =
         members.map(|(name, schema)| ((*name).to_owned(), schema.schema())).collect();
+    if event.is_subscribable {
+        data.insert(
+            "test".to_owned(),
+            json!({ "type": "boolean", "description": "`true` in a test, else absent" }),
+        );
+    }
     let required: Vec<_> = event.data.iter().map(|(name, _)| *name).collect();
     json!({
         "type": "object",

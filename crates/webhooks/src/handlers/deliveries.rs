@@ -12,7 +12,7 @@ use database::{AnyConnection, Id};
 use outbox::{Channel, Status};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
-use utoipa::openapi::schema::{Object, Type};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::delivery::store::{self, DeliverySearch, Redelivery};
@@ -40,7 +40,7 @@ struct DeliveryParams {
 
 /// Returns the schema of a name, to which [`crate::describe`] adds those of the events.
 fn event() -> Object {
-    Object::with_type(Type::String)
+    ObjectBuilder::new().schema_type(Type::String).description(Some("The name of the event")).build()
 }
 
 fn status() -> Object {

@@ -58,6 +58,7 @@ pub(crate) struct Listing {
     pub(crate) created_at: Timestamp,
     /// The number of the revision, as in `ETag`: 1, and one more with each change.
     #[serde(default = "first_revision")]
+    #[schema(required = true)]
     pub(crate) revision: i64,
     /// When this revision was stored.
     #[serde(rename = "updatedAtUTC", default, skip_serializing_if = "Option::is_none")]

@@ -31,6 +31,14 @@ pub async fn patch(app: &App, user: &User, id: &str, members: &Value) -> TestRes
 }
 
 /// Returns the revision of a listing.
+/// Returns what a listing becomes by a change after which it is `after`: of the next revision.
+pub fn revised(mut before: Value, after: &Value) -> Value {
+    before["revision"] = json!(before["revision"].as_i64().unwrap() + 1);
+    assert!(after["updatedAtUTC"].as_str() >= before["updatedAtUTC"].as_str(), "{after}");
+    before["updatedAtUTC"] = after["updatedAtUTC"].clone();
+    before
+}
+
 pub async fn revision(app: &App, id: &str) -> i64 {
     let reply = app.get(&format!("/v1/listings/{id}")).by(&User::admin()).send().await;
     let revision: i64 = reply.header("etag").trim_matches('"').parse().unwrap();
@@ -67,7 +75,7 @@ testkit::on_both! {
                 let (after, statuses_after) = (read(&app, &farm, &id).await, statuses(&app, &id).await);
                 if transitions.contains(&(from, goal)) {
                     assert_eq!(reply.ok()["status"], "success");
-                    let mut expected = with(before, "/status", json!(goal));
+                    let mut expected = revised(with(before, "/status", json!(goal)), &after);
                     if goal == "active" {
                         expected["publishedAtUTC"] = after["publishedAtUTC"].clone();
                         assert!(after["publishedAtUTC"].is_string());

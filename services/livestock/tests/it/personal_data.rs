@@ -34,15 +34,15 @@ testkit::on_both! {
 
         let ids = [
             "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "listing_events.user_id",
-            "listings.document", "reports.user_id", "saved_searches.user_id", "webhook_messages.body",
-            "wishlists.user_id",
+            "listings.document", "reports.user_id", "saved_searches.user_id", "webhook_message_users.user_id",
+            "webhook_messages.body", "wishlists.user_id",
         ];
         ErasedUser::assert_mentioned(&app, &ids, &["listing_events.user_name", "listings.document", "webhook_messages.body"]);
         app.record_statements();
         let exported = ErasedUser::count(&app).await;
         for (kind, count) in [
             ("listings", 2), ("files", 3), ("events", 3), ("wishlist", 1), ("reports", 1), ("pendingShares", 1),
-            ("idempotencyKeys", 1), ("savedSearches", 1), ("webhookDeliveries", 0),
+            ("idempotencyKeys", 1), ("savedSearches", 1), ("webhookDeliveries", 3),
         ] {
             assert_eq!(exported[kind], count, "{kind}");
         }

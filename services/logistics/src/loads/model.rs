@@ -91,6 +91,7 @@ pub struct Load {
     pub created_at: Timestamp,
     /// The number of the revision, as in `ETag`: 1, and one more with each change.
     #[serde(default = "first_revision")]
+    #[schema(required = true)]
     pub revision: i64,
     /// When this revision was stored.
     #[serde(rename = "updatedAtUTC", default, skip_serializing_if = "Option::is_none")]

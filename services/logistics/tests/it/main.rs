@@ -154,6 +154,14 @@ async fn revision(app: &App, id: &str) -> i64 {
     revision
 }
 
+/// Returns what a load becomes by a change after which it is `after`: of the next revision.
+fn revised(mut before: Value, after: &Value) -> Value {
+    before["revision"] = json!(before["revision"].as_i64().unwrap() + 1);
+    assert!(after["updatedAtUTC"].as_str() >= before["updatedAtUTC"].as_str(), "{after}");
+    before["updatedAtUTC"] = after["updatedAtUTC"].clone();
+    before
+}
+
 /// Returns the revision in an `ETag`.
 fn tag(reply: &testkit::TestResponse) -> i64 {
     reply.header("etag").trim_matches('"').parse().unwrap()

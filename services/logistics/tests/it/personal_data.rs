@@ -81,7 +81,7 @@ testkit::on_both! {
         let ids = [
             "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "load_drivers.driver_id",
             "load_events.changes", "load_events.user_id", "loads.accepted_by", "loads.creator_id", "notifications.body",
-            "notifications.recipient_id",
+            "notifications.recipient_id", "webhook_message_users.user_id", "webhook_messages.body",
         ];
         let names = [
             "idempotency_keys.answer", "load_events.user_name", "loads.creator_name", "loads.document",
@@ -94,7 +94,7 @@ testkit::on_both! {
         assert!((2..=3).contains(&notifications), "{exported:?}");
         let expected = [
             ("acceptedLoads", 1), ("driverEvents", 4), ("drivers", 2), ("events", 5), ("files", 4), ("idempotencyKeys", 1),
-            ("loads", 2), ("notifications", notifications), ("pendingShares", 1),
+            ("loads", 2), ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 3),
         ];
         assert_eq!(exported, BTreeMap::from(expected.map(|(name, count)| (name.to_owned(), count))));
         let (before, other) = (revision(&app, &loads.own).await, events(&app, &loads.of_colleague).await);

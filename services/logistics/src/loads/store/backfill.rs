@@ -143,8 +143,14 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
     let changed: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
     for StaleRevision { id, revision, created_at, document } in loads {
         let updated_at = changed.get(&id).copied().unwrap_or(created_at);
-        let load = Load { revision, updated_at: Some(updated_at), ..document.parse()? };
-        diesel::update(l::loads.find(id)).set(l::document.eq(Json::of(&load)?)).execute(c)?;
+        let document = if document.0.contains("\"revision\":") {
+            Json::of(&Load { revision, updated_at: Some(updated_at), ..document.parse()? })?
+        } else {
+            // Appends the members to the text, whose other members keep their form.
+            let members = document.0.trim_end().strip_suffix('}').unwrap_or_default();
+            Json(format!("{members},\"revision\":{revision},\"updatedAtUTC\":\"{updated_at}\"}}"))
+        };
+        diesel::update(l::loads.find(id)).set(l::document.eq(document)).execute(c)?;
     }
     Ok(ids.len())
 }

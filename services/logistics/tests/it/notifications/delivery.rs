@@ -92,7 +92,8 @@ testkit::on_both! {
         for request in receiver.wait_for(2).await {
             let body: Value = request.body_json().unwrap();
             let carrier = json!({"id": "haul", "name": "Hereford Haulage"});
-            assert_eq!(body["data"]["load"], with(load.clone(), "carrier", carrier));
+            let sent = &body["data"]["load"];
+            assert_eq!(*sent, revised(with(load.clone(), "carrier", carrier), sent));
         }
     }
 
