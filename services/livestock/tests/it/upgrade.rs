@@ -114,7 +114,7 @@ testkit::on_both! {
         let (app, farm) = (start(backend).await, User::of("farm"));
         feed::whole_life(&app, &farm).await;
         let own = feed::all(&app, &farm, "").await;
-        create(&app, &User::of("other"), &full()).await;
+        let (other, active) = (User::of("other"), create(&app, &User::of("other"), &full()).await);
         let market = feed::all(&app, &farm, "scope=market").await;
         let database = app.stop().await;
         run_scripts(&database, backend, &REMOVE_FEED);
@@ -129,10 +129,9 @@ testkit::on_both! {
         assert_eq!(feed::all(&app, &farm, "").await, own);
         assert_eq!(feed::all(&app, &User::individual("eve"), "scope=market").await, market);
         // The previous version beside this one.
-        let id = own[0]["listingId"].as_str().unwrap();
-        change_as_before(&app, backend, id, "active", "sold");
-        let last = feed::all(&app, &farm, "").await.pop().unwrap();
-        assert_eq!((&last["type"], &last["revision"], &last["userId"]), (&json!("listing.closed"), &json!(7), &json!("u")));
+        change_as_before(&app, backend, &active, "active", "sold");
+        let last = feed::all(&app, &other, "").await.pop().unwrap();
+        assert_eq!((&last["type"], &last["revision"], &last["userId"]), (&json!("listing.closed"), &json!(2), &json!("u")));
     }
 
     async fn listings_of_the_previous_version_have_the_history_that_is_known(backend) {

@@ -7,7 +7,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
 use common::{Caller, Error};
-use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, feed};
+use database::feed::{self, SQLITE_POSITION};
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool};
@@ -55,16 +56,25 @@ fn last_number(c: &mut AnyConnection) -> Result<i64, Error> {
 
 /// Returns changes between a place and the position before which all are settled, oldest first. `owner`: of the
 /// listings of one organisation.
-fn changes(after: Place, settled: i64, owner: Option<&str>) -> listing_events::BoxedQuery<'_, MultiBackend> {
+fn changes<'a>(
+    c: &AnyConnection,
+    after: Place,
+    settled: i64,
+    owner: Option<&'a str>,
+) -> listing_events::BoxedQuery<'a, MultiBackend> {
     let (position, n, _) = row_of(after);
-    let is_after = sql::<Bool>("(listing_events.position, listing_events.n) > (")
-        .bind::<BigInt, _>(position)
-        .sql(", ")
-        .bind::<BigInt, _>(n)
-        // A literal, because SQLite does not use a partial index with a bound value.
-        .sql(") AND listing_events.to_status <> 'draft'");
-    let changes = e::listing_events.filter(is_after).filter(e::position.lt(settled));
-    let changes = changes.order((e::position, e::n)).into_boxed();
+    // A literal, because SQLite does not use a partial index with a bound value.
+    let shown = sql::<Bool>("listing_events.to_status <> 'draft'");
+    let changes = e::listing_events.filter(shown).order((e::position, e::n)).into_boxed();
+    let changes = match c {
+        // SQLite would read the index of position and number from the beginning to compare both at once.
+        AnyConnection::Sqlite(_) => changes.filter(e::position.eq(SQLITE_POSITION)).filter(e::n.gt(n)),
+        AnyConnection::Postgres(_) => {
+            let is_after = sql::<Bool>("(listing_events.position, listing_events.n) > (");
+            let is_after = is_after.bind::<BigInt, _>(position).sql(", ").bind::<BigInt, _>(n).sql(")");
+            changes.filter(is_after).filter(e::position.lt(settled))
+        }
+    };
     match owner {
         Some(id) => changes.filter(e::owner_id.eq(id)),
         None => changes,
@@ -73,15 +83,22 @@ fn changes(after: Place, settled: i64, owner: Option<&str>) -> listing_events::B
 
 /// Returns matches from the row of a place on, up to the position before which all are settled, oldest first. `of`: of
 /// the searches of one organisation's users.
-fn matches(after: Place, settled: i64, of: Option<&str>) -> match_events::BoxedQuery<'_, MultiBackend> {
+fn matches<'a>(
+    c: &AnyConnection,
+    after: Place,
+    settled: i64,
+    of: Option<&'a str>,
+) -> match_events::BoxedQuery<'a, MultiBackend> {
     let (position, n, _) = row_of(after);
-    let is_after = sql::<Bool>("(match_events.position, match_events.n) >= (")
-        .bind::<BigInt, _>(position)
-        .sql(", ")
-        .bind::<BigInt, _>(n)
-        .sql(")");
-    let matches = m::match_events.filter(is_after).filter(m::position.lt(settled));
-    let matches = matches.order((m::position, m::n)).into_boxed();
+    let matches = m::match_events.order((m::position, m::n)).into_boxed();
+    let matches = match c {
+        AnyConnection::Sqlite(_) => matches.filter(m::position.eq(SQLITE_POSITION)).filter(m::n.ge(n)),
+        AnyConnection::Postgres(_) => {
+            let is_after = sql::<Bool>("(match_events.position, match_events.n) >= (");
+            let is_after = is_after.bind::<BigInt, _>(position).sql(", ").bind::<BigInt, _>(n).sql(")");
+            matches.filter(is_after).filter(m::position.lt(settled))
+        }
+    };
     match of {
         Some(id) => matches.filter(m::organisation_id.eq(id)),
         None => matches,
@@ -105,7 +122,7 @@ impl FeedSearch {
             return Ok((rows, true));
         }
         if self.finds_changes() {
-            let changes = changes(after, settled, organisation).limit(limit);
+            let changes = changes(c, after, settled, organisation).limit(limit);
             let columns = (e::position, e::n, e::listing_id, e::from_status, e::to_status);
             let found: Vec<ChangeKey> = changes.select(columns).load(c)?;
             rows.extend(found.into_iter().map(|(position, n, listing, from, to)| {
@@ -113,7 +130,7 @@ impl FeedSearch {
             }));
         }
         if self.finds_matches() {
-            let matches = matches(after, settled, organisation).limit(limit);
+            let matches = matches(c, after, settled, organisation).limit(limit);
             let count = sql::<BigInt>("CAST(length(searches) / 16 AS BIGINT)");
             let found: Vec<(i64, i64, Id, i64)> =
                 matches.select((m::position, m::n, m::listing_id, count)).load(c)?;
@@ -294,10 +311,10 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
         return Ok(Some(NewEvents { end, readers: Readers { all: true, ..Readers::default() } }));
     };
     let (settled, limit) = (feed::settled_position(c)?, i64::try_from(MAX_NEW).unwrap_or(i64::MAX));
-    let changes = changes(after, settled, None).limit(limit);
+    let changes = changes(c, after, settled, None).limit(limit);
     let mut rows: Vec<NewRow> = changes.select((e::position, e::n, e::listing_id, e::owner_id)).load(c)?;
     let columns = (m::position, m::n, m::listing_id, m::organisation_id.nullable());
-    rows.extend(matches(after, settled, None).limit(limit).select(columns).load::<NewRow>(c)?);
+    rows.extend(matches(c, after, settled, None).limit(limit).select(columns).load::<NewRow>(c)?);
     let place = |row: &NewRow| Place { position: row.0, n: last_place_number(row.1) };
     rows.retain(|row| place(row) > after);
     rows.sort_unstable_by_key(place);
