@@ -1,12 +1,11 @@
 //! `POST /v1/loads/batch` and `GET /v1/loads/batch/template`.
 
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse, get, post};
+use actix_web::{HttpRequest, HttpResponse, Responder, get, post};
 use common::multipart::{Form, Payload};
 use common::wire::QueryText;
 use common::{
-    Authorized, Caller, Error, ErrorResponses, Format, Idempotency, JsonResponse, MemberOrAdmin, Query,
-    Workbook,
+    Authorized, Caller, Error, ErrorResponses, Format, Idempotency, MemberOrAdmin, Query, Workbook,
 };
 use database::AnyConnection;
 use serde::Deserialize;
@@ -14,8 +13,7 @@ use utoipa::IntoParams;
 
 use crate::Logistics;
 use crate::loads::batch::{
-    BatchResult, LoadBatchForm, SpooledImport, UploadedFile, ValidatedBatch, find_existing, prepare_import,
-    receive, validate,
+    BatchResult, LoadBatchForm, ReadBatch, SheetFormat, UploadedFile, prepare_import, receive, validate,
 };
 use crate::loads::members::stored_columns;
 
@@ -32,7 +30,8 @@ use crate::loads::members::stored_columns;
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
     extensions(("x-roles" = json!([]))),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
-    responses((status = 200, body = BatchResult), ErrorResponses))]
+    responses((status = 200, content((BatchResult = "application/json"), (String = "text/csv"),
+        (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[post("/loads/batch")]
 pub(super) async fn create(
     caller: Authorized<MemberOrAdmin>,
@@ -40,40 +39,50 @@ pub(super) async fn create(
     request: HttpRequest,
     form: Payload,
     app: Data<Logistics>,
-) -> Result<JsonResponse, Error> {
+) -> Result<HttpResponse, Error> {
     let form = receive(&request, form, &app.batches).await?;
     if !form.errors.is_empty() {
         // If rows are invalid too, the validation fails with all errors.
         let errors = form.errors.clone();
-        validate_in_turn(&app, &caller, form).await?;
+        let batch = read_in_turn(&app, &caller, form).await?;
+        prepare_import(&app, batch).await?;
         return Err(Error::Validation(errors));
     }
+    let wants_sheet = form.last("format").is_some_and(|format| !format.trim().is_empty());
+    if wants_sheet {
+        // Nothing is stored, so that a repeat needs no stored response.
+        let batch = read_in_turn(&app, &caller, form).await?;
+        let format = match batch.format {
+            Some(SheetFormat::Xlsx) => Format::Xlsx,
+            _ => Format::Csv,
+        };
+        let content = batch.sheet(&app).await?;
+        return Ok(format.attachment("loads-problems").body(content));
+    }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
-    idempotency
-        .run(&app.db, fingerprint, async || {
-            let import = validate_in_turn(&app, &caller, form).await?;
-            let import = prepare_import(&app.batches, &app.db, import).await?;
-            Ok(move |c: &mut AnyConnection| import.commit(c))
-        })
-        .await
+    let run = idempotency.run_with_output(&app.db, fingerprint, async || {
+        let batch = read_in_turn(&app, &caller, form).await?;
+        let (import, service) = (prepare_import(&app, batch).await?, app.clone());
+        Ok(move |c: &mut AnyConnection| import.commit(c, &service.commodities))
+    });
+    let (response, shares) = run.await?;
+    app.webhooks.wake();
+    for share in shares.into_iter().flatten() {
+        app.shares.share(Some(share)).await;
+    }
+    Ok(response.respond_to(&request).map_into_boxed_body())
 }
 
-async fn validate_in_turn(
+async fn read_in_turn(
     app: &Data<Logistics>,
     caller: &Caller,
     form: Form<UploadedFile>,
-) -> Result<SpooledImport, Error> {
+) -> Result<ReadBatch, Error> {
     let (service, reader) = (app.clone(), caller.clone());
     let work = move || validate(&service.batches, &service.commodities, &reader, form);
-    let mut invalid = match app.batches.run_blocking(caller.tenant(), work).await? {
-        (ValidatedBatch::Valid(import), permit) => return Ok(import.with_permit(permit)),
-        (ValidatedBatch::Invalid(invalid), _) => invalid,
-    };
-    let (rows, caller) = (invalid.refusable(), caller.clone());
-    if !rows.is_empty() {
-        invalid.refuse(&app.db.read(move |c| find_existing(c, &caller, &rows)).await?);
-    }
-    Err(invalid.into_error())
+    let (mut batch, permit) = app.batches.run_blocking(caller.tenant(), work).await?;
+    batch.import.hold(permit);
+    Ok(batch)
 }
 
 /// Query parameters of the template.
