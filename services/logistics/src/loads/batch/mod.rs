@@ -34,7 +34,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::Bytes;
 use common::{Error, FairLimiter, FairPermit, SchemaValidator, TenantLimits};
 use database::Id;
 use parking_lot::Mutex;
@@ -46,11 +45,11 @@ pub(super) use options::SheetFormat;
 pub(super) use prepared_import::prepare_import;
 pub(crate) use prepared_import::run_large_imports;
 pub(super) use read_batch::ReadBatch;
+pub(super) use template::workbook as template;
 pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
 pub(super) use validator::validate;
 
 use crate::Settings;
-use crate::commodities::Catalogue;
 use crate::loads::form::BatchRow;
 
 /// The number of batches that are validated at a time. Each takes a core and some memory.
@@ -70,7 +69,6 @@ pub(crate) struct Batches {
     waiting: TenantLimits,
     max_files: usize,
     limits: TableLimits,
-    template: Bytes,
     /// The large imports of this process that have not ended.
     running: Arc<Mutex<HashSet<Id>>>,
     /// Wakes [`run_large_imports`].
@@ -78,11 +76,11 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Compiles the schemas and writes the template.
+    /// Compiles the schemas.
     ///
     /// # Errors
-    /// If a schema does not compile or the template cannot be written, which is a bug.
-    pub(crate) fn new(settings: &Settings, catalogue: &Catalogue) -> anyhow::Result<Self> {
+    /// If a schema does not compile, which is a bug.
+    pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
         Ok(Self {
             form: SchemaValidator::new()?,
             row: SchemaValidator::new()?,
@@ -90,15 +88,9 @@ impl Batches {
             waiting: TenantLimits::new(MAX_WAITING),
             max_files: settings.batch_files,
             limits: TableLimits { rows: settings.batch_rows, bytes: settings.batch_bytes },
-            template: template::workbook(catalogue)?.into(),
             running: Arc::default(),
             ended: Arc::default(),
         })
-    }
-
-    /// Returns the template as a workbook.
-    pub(super) fn template(&self) -> Bytes {
-        self.template.clone()
     }
 
     /// Waits for the tenant's turn and runs `work` on a blocking thread. Returns its result and the permit.

@@ -209,8 +209,12 @@ impl BatchRow {
             id.clone_from(&default.id);
         }
         let has_carrier = carrier_id.is_some() || carrier_name.is_some() || errors.failed("carrierId");
-        if is_default && default.id.is_none() && default.name.is_none() && !has_carrier {
-            id = caller.organisation.as_ref().map(|own| ExternalId(own.id.clone()));
+        let has_default = default.id.is_some() || default.name.is_some();
+        if let Some(own) = caller.organisation.as_ref().filter(|_| is_default && !has_default && !has_carrier)
+        {
+            // A token without the name of the organisation is no reason to refuse the row.
+            name = Some(Name(own.name.clone().unwrap_or_else(|| own.id.clone())));
+            id = Some(ExternalId(own.id.clone()));
         }
         // The default name does not apply to a row with another organiser.
         if is_default

@@ -278,7 +278,8 @@ impl<'a> BatchValidator<'a> {
         self.context.reports_errors = self.faults.has_room();
         // Without room for more entries, an invalid row is only counted. A row that edits a load may lack cells, which
         // only the full check tells.
-        let (parsed, schema_errors) = if self.context.reports_errors || self.if_exists == IfExists::Update {
+        let may_lack_cells = self.if_exists == IfExists::Update && self.leaves_out;
+        let (parsed, schema_errors) = if self.context.reports_errors || may_lack_cells {
             schema.check(object)
         } else {
             let is_valid = errors.is_empty() && !has_unnamed;
