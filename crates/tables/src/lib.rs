@@ -9,7 +9,7 @@ pub mod text;
 mod write;
 
 pub use read::{
-    Budget, Cell, Fault, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableError, TableLimits,
-    TableReader, TableRow, TextEncoding, cell_name,
+    Budget, Cell, Fault, Formulas, HeaderRank, MAX_COLUMNS, Number, NumberFormat, SPREADSHEET_ERROR,
+    SheetSummary, TableError, TableLimits, TableOptions, TableReader, TableRow, TextEncoding, cell_name,
 };
 pub use write::{CsvCell, CsvWriter, RowWriter, SheetRows, TableCell, XLSX_MEDIA_TYPE, XlsxWriter};

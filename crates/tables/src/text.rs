@@ -87,6 +87,12 @@ pub(crate) fn escape_converted(text: &str) -> Cow<'_, str> {
     if is_converted(text) || is_escaped(text) { format!("'{text}").into() } else { text.into() }
 }
 
+/// Adds a leading `'` to a text of a table that a spreadsheet would run as a formula. A batch reads the result as it
+/// reads the text.
+pub(crate) fn protect_formula(text: &str) -> Cow<'_, str> {
+    if is_formula(text) { format!("'{text}").into() } else { text.into() }
+}
+
 /// Removes the `'` that [`escape_formula`] added.
 pub fn unescape_formula(cell: &str) -> &str {
     cell.strip_prefix('\'').filter(|_| is_escaped(cell)).unwrap_or(cell)

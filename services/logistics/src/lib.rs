@@ -148,7 +148,7 @@ impl Service for Logistics {
             feed: Arc::default(),
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
-            batches: loads::Batches::new(settings, &catalogue)?,
+            batches: loads::Batches::new(settings)?,
             commodities: catalogue,
             notifications: Arc::new(notifications::Dispatcher::new(
                 notifications::Channel::open(settings)?,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -48,6 +49,17 @@ impl PatchedNames {
     /// Returns the JSON form of a [`MergePatch`]: `members` are those with a value, `patch` is what was sent.
     pub(crate) fn with_members(self, members: Value, patch: Value) -> Value {
         json!({ "members": members, "names": self, "patch": patch })
+    }
+}
+
+impl<T: DeserializeOwned> MergePatch<T> {
+    /// Returns a patch with these members, an object that is valid already.
+    ///
+    /// # Errors
+    /// Fails if the value is not an object with the members of `T`.
+    pub fn of_valid(patch: Value) -> serde_json::Result<Self> {
+        let names = PatchedNames::of(&patch).unwrap_or_default();
+        Ok(Self { members: serde_json::from_value(patch.clone())?, names, patch })
     }
 }
 

@@ -171,7 +171,7 @@ impl BodyWriter {
                 let work = move || {
                     let mut rows = RowWriter::sheet(workbook.next_rows());
                     documents.iter().try_for_each(|document| write(document, &mut rows))?;
-                    workbook.write(&rows.into_sheet()).map_err(internal)?;
+                    workbook.write(rows.into_sheet()).map_err(internal)?;
                     let bytes = workbook.take_bytes();
                     Ok((Self::Xlsx(workbook), bytes))
                 };

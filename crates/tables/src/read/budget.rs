@@ -3,7 +3,7 @@
 use super::error::TableError;
 
 /// The maximum number of columns of a table.
-pub(crate) const MAX_COLUMNS: usize = 256;
+pub const MAX_COLUMNS: usize = 256;
 /// The maximum length of a cell text in a workbook. The rest is cut off; no column accepts as much.
 pub(crate) const MAX_TEXT_BYTES: usize = 64 << 10;
 

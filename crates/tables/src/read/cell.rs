@@ -42,10 +42,12 @@ pub enum Cell {
     Text(String),
     /// A number, as the file states it and as the sheet shows it.
     Number(Number),
-    /// A cell with the format of a date: the date or instant in ISO 8601, or why it is none.
-    Date(Result<String, &'static str>),
-    /// A cell that cannot be read, with code and message of the error.
-    Invalid(Fault, &'static str),
+    /// A date or instant in ISO 8601.
+    Date(String),
+    /// A cell with the format of a date that is none: why, and what it contains.
+    NoDate(&'static str, String),
+    /// A cell that cannot be read, with code and message of the error, and what it contains.
+    Invalid(Fault, &'static str, String),
     /// A cell that the sheet does not show, because these merged cells cover it.
     Covered(String),
 }
@@ -56,15 +58,33 @@ pub struct Number {
     /// The number that the file states.
     pub value: f64,
     /// `None` for `General`.
-    pub(crate) format: Option<NumberFormat>,
+    pub format: Option<NumberFormat>,
     /// The result of a formula.
     pub is_formula: bool,
+}
+
+impl TableRow {
+    /// Returns true if no cell shows anything.
+    pub fn is_blank(&self) -> bool {
+        self.cells.iter().all(Cell::is_blank)
+    }
 }
 
 impl Cell {
     /// Returns the length of the text in bytes.
     pub(crate) fn text_bytes(&self) -> usize {
         if let Self::Text(text) = self { text.len() } else { 0 }
+    }
+
+    /// Returns the text of the cell: what a CSV file of the same table contains.
+    pub fn to_text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Text(text) | Self::Date(text) | Self::NoDate(_, text) | Self::Invalid(_, _, text) => {
+                text.into()
+            }
+            Self::Number(number) => number.to_text().unwrap_or_else(|_| general(number.value)).into(),
+            Self::Covered(_) => "".into(),
+        }
     }
 
     /// Returns true if the cell shows nothing but white space.

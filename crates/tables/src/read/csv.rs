@@ -51,12 +51,17 @@ enum ParserState {
 
 impl CsvReader {
     /// Skips a byte order mark and the line `sep=;`, and detects the delimiter. A file with a byte order mark, or with
-    /// a character of several bytes in UTF-8, is UTF-8, whatever `encoding` is.
-    pub(crate) fn new(mut file: File, mut encoding: TextEncoding) -> Result<Self, TableError> {
+    /// a character of several bytes in UTF-8, is UTF-8, whatever `encoding` is. Without an `encoding`, so is every file
+    /// whose bytes are valid.
+    pub(crate) fn new(mut file: File, encoding: Option<TextEncoding>) -> Result<Self, TableError> {
         let length = length_without_end(&mut file).map_err(TableError::Disk)?;
-        if encoding != TextEncoding::Utf8 && is_utf_8(&mut file, length).map_err(TableError::Disk)? {
-            encoding = TextEncoding::Utf8;
-        }
+        let mut encoding = match encoding {
+            Some(TextEncoding::Utf8) => TextEncoding::Utf8,
+            other => match (Content::of(&mut file, length).map_err(TableError::Disk)?, other) {
+                (Content::Utf8, _) | (Content::Ascii, None) => TextEncoding::Utf8,
+                _ => TextEncoding::Windows1252,
+            },
+        };
         file.rewind().map_err(TableError::Disk)?;
         let mut input = BufReader::with_capacity(BUFFER_BYTES, file.take(length));
         if input.fill_buf().map_err(TableError::Disk)?.starts_with(BOM) {
@@ -72,6 +77,16 @@ impl CsvReader {
             csv.read_record()?;
         }
         Ok(csv)
+    }
+
+    /// Returns the encoding of the file.
+    pub(crate) fn encoding(&self) -> TextEncoding {
+        self.encoding
+    }
+
+    /// Returns the character that separates the cells.
+    pub(crate) fn delimiter(&self) -> char {
+        self.delimiter.into()
     }
 
     /// Returns the next record, which may be blank.
@@ -184,27 +199,40 @@ fn length_without_end(file: &mut File) -> std::io::Result<u64> {
     Ok(end.map_or(length, |end| length - (bytes.len() - content - end) as u64))
 }
 
-/// Returns true for a file that is UTF-8 with a character of several bytes. In other encodings of western Europe the
-/// same bytes are no text that anybody writes.
-fn is_utf_8(file: &mut File, length: u64) -> std::io::Result<bool> {
-    file.rewind()?;
-    let (mut file, mut buffer, mut kept, mut is_ascii) = (file.take(length), vec![0; BUFFER_BYTES], 0, true);
-    loop {
-        let read = file.read(&mut buffer[kept..])?;
-        let bytes = &buffer[..kept + read];
-        is_ascii &= bytes.is_ascii();
-        if read == 0 {
-            return Ok(kept == 0 && !is_ascii);
+/// What the bytes of a file are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Ascii,
+    /// UTF-8 with a character of several bytes. In other encodings of western Europe the same bytes are no text that
+    /// anybody writes.
+    Utf8,
+    Other,
+}
+
+impl Content {
+    fn of(file: &mut File, length: u64) -> std::io::Result<Self> {
+        file.rewind()?;
+        let (mut file, mut buffer, mut kept, mut found) =
+            (file.take(length), vec![0; BUFFER_BYTES], 0, Self::Ascii);
+        loop {
+            let read = file.read(&mut buffer[kept..])?;
+            let bytes = &buffer[..kept + read];
+            if !bytes.is_ascii() {
+                found = Self::Utf8;
+            }
+            if read == 0 {
+                return Ok(if kept == 0 { found } else { Self::Other });
+            }
+            let end = bytes.len();
+            let valid = match std::str::from_utf8(bytes) {
+                Ok(_) => end,
+                // A character that continues after the buffer.
+                Err(error) if error.error_len().is_none() => error.valid_up_to(),
+                Err(_) => return Ok(Self::Other),
+            };
+            kept = end - valid;
+            buffer.copy_within(valid..end, 0);
         }
-        let end = bytes.len();
-        let valid = match std::str::from_utf8(bytes) {
-            Ok(_) => end,
-            // A character that continues after the buffer.
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => return Ok(false),
-        };
-        kept = end - valid;
-        buffer.copy_within(valid..end, 0);
     }
 }
 
@@ -246,10 +274,13 @@ mod tests {
     use super::*;
 
     fn read(content: &[u8]) -> Result<Vec<(u64, Vec<String>)>, TableError> {
-        read_as(TextEncoding::Utf8, content)
+        read_as(Some(TextEncoding::Utf8), content)
     }
 
-    fn read_as(encoding: TextEncoding, content: &[u8]) -> Result<Vec<(u64, Vec<String>)>, TableError> {
+    fn read_as(
+        encoding: Option<TextEncoding>,
+        content: &[u8],
+    ) -> Result<Vec<(u64, Vec<String>)>, TableError> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(content).unwrap();
         file.rewind().unwrap();
@@ -292,11 +323,23 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_takes_precedence_over_the_encoding() {
-        let windows = |content: &[u8]| read_as(TextEncoding::Windows1252, content).unwrap();
+        let windows = |content: &[u8]| read_as(Some(TextEncoding::Windows1252), content).unwrap();
         assert_eq!(windows(b"B\xf6rder;\x80 5\n"), [row(1, &["B\u{f6}rder", "\u{20ac} 5"])]);
         assert_eq!(windows("\u{feff}B\u{f6}rder\n".as_bytes()), [row(1, &["B\u{f6}rder"])]);
         let every_byte: Vec<u8> = (0x80..=0xff).collect();
         assert_eq!(windows(&every_byte)[0].1[0].chars().count(), 128);
+    }
+
+    #[test]
+    fn the_encoding_is_detected() {
+        let detected = |content: &[u8]| read_as(None, content).unwrap();
+        assert_eq!(detected("B\u{f6}rder;\u{20ac}\n".as_bytes()), [row(1, &["B\u{f6}rder", "\u{20ac}"])]);
+        assert_eq!(detected(b"B\xf6rder;\x80\n"), [row(1, &["B\u{f6}rder", "\u{20ac}"])]);
+        assert_eq!(detected(b"plain;text\n"), [row(1, &["plain", "text"])]);
+        // The byte order mark decides, so that other bytes are damage.
+        assert!(read_as(None, b"\xef\xbb\xbfB\xf6rder\n").is_err());
+        // A character at the end that was cut off.
+        assert_eq!(detected(b"\xc3\xa9\xc3"), [row(1, &["\u{c3}\u{a9}\u{c3}"])]);
     }
 
     #[test]

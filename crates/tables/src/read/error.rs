@@ -20,6 +20,8 @@ pub enum TableError {
         /// Figures and names, such as `maximum`.
         data: Map<String, Value>,
     },
+    /// The workbook has no worksheet with the requested name: the names of those that it has.
+    UnknownSheet(Vec<String>),
     /// The file unpacks to more than this number of bytes.
     TooLarge(usize),
     /// The temporary folder fails.

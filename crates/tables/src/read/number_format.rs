@@ -12,7 +12,7 @@ pub(crate) const TOO_MANY_DIGITS: f64 = 1e15;
 
 /// The code of a number format, which is no date format and not `General`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NumberFormat(Arc<str>);
+pub struct NumberFormat(Arc<str>);
 
 /// What a format shows for a number.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -51,6 +51,11 @@ struct Condition {
 }
 
 impl NumberFormat {
+    /// Returns the code.
+    pub(crate) fn code(&self) -> &str {
+        &self.0
+    }
+
     /// Returns the format with this code.
     pub(crate) fn new(code: &str) -> Self {
         Self(code.into())

@@ -27,7 +27,7 @@ fn rank(_: &[Cell]) -> HeaderRank {
 /// Reads a file to its end or its first error. Returns true if all rows are within the limits.
 fn stays_within_limits(content: &[u8]) -> bool {
     let mut budget = Budget::new(LIMITS);
-    let Ok(mut table) = TableReader::open(file(content), TextEncoding::Utf8, rank, &mut budget) else {
+    let Ok(mut table) = TableReader::open(file(content), TableOptions::default(), rank, &mut budget) else {
         return true;
     };
     let is_bounded =
@@ -83,7 +83,7 @@ fn pack(parts: &[(String, Vec<u8>)]) -> Vec<u8> {
 #[test]
 fn reads_workbooks_with_the_largest_limits() {
     let mut budget = Budget::new(TableLimits { rows: usize::MAX, bytes: usize::MAX });
-    let mut table = TableReader::open(file(&workbook()), TextEncoding::Utf8, rank, &mut budget).unwrap();
+    let mut table = TableReader::open(file(&workbook()), TableOptions::default(), rank, &mut budget).unwrap();
     assert!(table.next(&mut budget).unwrap().is_some());
 }
 
@@ -105,7 +105,7 @@ fn open_bytes(replaced: Vec<(&str, Vec<u8>)>) -> Result<TableReader, TableError>
     for (end, content) in replaced {
         parts.iter_mut().find(|(name, _)| name.ends_with(end)).unwrap().1 = content;
     }
-    TableReader::open(file(&pack(&parts)), TextEncoding::Utf8, rank, &mut Budget::new(LIMITS))
+    TableReader::open(file(&pack(&parts)), TableOptions::default(), rank, &mut Budget::new(LIMITS))
 }
 
 /// Reads the rows of a sheet with this XML after its rows.
@@ -163,7 +163,7 @@ fn formulas_of_what_is_calculated_later_have_no_result() {
         ("calcCompleted='0'", ""),
         ("", "fullCalcOnLoad='1'"),
     ] {
-        assert!(matches!(read(book, sheet), Cell::Invalid(Fault::Type, _)), "{book} {sheet}");
+        assert!(matches!(read(book, sheet), Cell::Invalid(Fault::Type, ..)), "{book} {sheet}");
     }
     assert!(matches!(read("forceFullCalc='0' calcCompleted='1'", "fullCalcOnLoad='0'"), Cell::Number(_)));
 }
@@ -181,15 +181,15 @@ fn texts_and_dates_that_their_formats_change_are_refused() {
     };
     let (text, number) = ("<c s='1' t='inlineStr'><is><t>12</t></is></c>", "<c s='1'><v>46082</v></c>");
     for code in ["&quot;BG-&quot;@", ";;;", "0;0;0;&quot;n/a&quot;", "yyyy-mm-dd;;;"] {
-        assert!(matches!(read(code, text), Cell::Invalid(Fault::Format, _)), "{code}");
+        assert!(matches!(read(code, text), Cell::Invalid(Fault::Format, ..)), "{code}");
     }
     for code in ["", "@", "0", "yyyy-mm-dd;@"] {
         assert_eq!(read(code, text), Cell::Text("12".into()), "{code}");
     }
     for code in ["hh:mm", "[h]", "[>50000]yyyy-mm-dd;0"] {
-        assert!(matches!(read(code, number), Cell::Date(Err(_))), "{code}");
+        assert!(matches!(read(code, number), Cell::NoDate(..)), "{code}");
     }
-    assert_eq!(read("yyyy-mm-dd;@", number), Cell::Date(Ok("2026-03-01".into())));
+    assert_eq!(read("yyyy-mm-dd;@", number), Cell::Date("2026-03-01".into()));
     assert!(matches!(read("", number), Cell::Number(number) if number.to_text() == Ok("46082".into())));
 }
 
@@ -266,11 +266,60 @@ proptest! {
     }
 }
 
+/// Opens the workbook of the tests with a second sheet, which is hidden.
+fn open_sheet(name: Option<&str>, keeps_all: bool) -> Result<TableReader, TableError> {
+    let mut book = Workbook::new();
+    book.add_worksheet().set_name("Loads").unwrap().write(2, 0, "a").unwrap();
+    let hidden = book.add_worksheet().set_name("Été").unwrap().set_hidden(true);
+    for row in [1, 2, 5] {
+        hidden.write(row, 1, row).unwrap();
+    }
+    let book = book.save_to_buffer().unwrap();
+    let options = TableOptions { sheet: name, keeps_all, ..TableOptions::default() };
+    TableReader::open(file(&book), options, rank, &mut Budget::new(LIMITS))
+}
+
+fn lines(table: &mut TableReader) -> Vec<u64> {
+    std::iter::from_fn(|| table.next(&mut Budget::new(LIMITS)).unwrap()).map(|row| row.line).collect()
+}
+
+#[test]
+fn a_sheet_is_named_in_any_case() {
+    for (name, sheet, expected) in [(None, "Loads", vec![3]), (Some("ÉTÉ"), "Été", vec![2, 3, 6])] {
+        let mut table = open_sheet(name, false).unwrap();
+        assert_eq!(table.sheet(), Some(sheet));
+        assert_eq!(lines(&mut table), expected);
+        let sheets = table.sheets(&rank, &mut Budget::new(LIMITS)).unwrap();
+        let summary = |name: &str, rows, is_hidden| SheetSummary { name: name.into(), rows, is_hidden };
+        assert_eq!(sheets, [summary("Loads", Some(0), false), summary("Été", Some(2), true)]);
+        let small = TableLimits { rows: 0, bytes: 10 };
+        let sheets = table.sheets(&rank, &mut Budget::new(small)).unwrap();
+        assert_eq!(sheets.iter().filter(|sheet| sheet.rows.is_none()).count(), 1);
+    }
+    let unknown = open_sheet(Some("Autumn"), false).err();
+    assert!(matches!(unknown, Some(TableError::UnknownSheet(names)) if names == ["Loads", "Été"]));
+}
+
+#[test]
+fn all_rows_can_be_kept() {
+    let csv = b"Title\n\nreference;weight\n\nA;1\n";
+    let read = |keeps_all| {
+        let options = TableOptions { keeps_all, ..TableOptions::default() };
+        let is_header = |cells: &[Cell]| {
+            if cells.len() > 1 { HeaderRank::All } else { HeaderRank::None }
+        };
+        let mut table = TableReader::open(file(csv), options, is_header, &mut Budget::new(LIMITS)).unwrap();
+        assert_eq!((table.header_line(), table.delimiter()), (3, Some(';')));
+        lines(&mut table)
+    };
+    assert_eq!((read(false), read(true)), (vec![3, 5], vec![1, 2, 3, 4, 5]));
+}
+
 #[test]
 fn reads_the_undamaged_workbook() {
     let content = pack(&parts(&workbook()));
     let mut budget = Budget::new(LIMITS);
-    let mut table = TableReader::open(file(&content), TextEncoding::Utf8, rank, &mut budget)
+    let mut table = TableReader::open(file(&content), TableOptions::default(), rank, &mut budget)
         .map_err(|_| "not a table")
         .unwrap();
     let mut rows = 0;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::text::{SEPARATOR, escape_formula, is_formula, is_number};
+use crate::text::{SEPARATOR, escape_formula, is_formula, is_number, protect_formula};
 
 /// A cell whose formula prefix is escaped. It is not quoted yet.
 #[derive(Debug)]
@@ -12,6 +12,11 @@ impl<'a> CsvCell<'a> {
     /// Creates a cell from a text.
     pub fn text(text: &'a str) -> Self {
         Self(escape_formula(text))
+    }
+
+    /// Creates a cell from the text of a cell that was read.
+    pub(crate) fn raw(text: &'a str) -> Self {
+        Self(protect_formula(text))
     }
 
     /// Creates a cell from the digits of a number, which no batch refuses.

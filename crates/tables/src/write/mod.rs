@@ -5,6 +5,8 @@ mod xlsx;
 
 use std::borrow::Cow;
 
+use crate::NumberFormat;
+
 pub use csv::{CsvCell, CsvWriter};
 pub use xlsx::{SheetRows, XLSX_MEDIA_TYPE, XlsxWriter};
 
@@ -21,6 +23,10 @@ pub enum TableCell<'a> {
     Day(Cow<'a, str>),
     /// Texts without `;`.
     List(Vec<Cow<'a, str>>),
+    /// The text of a cell that was read, which a batch reads as it did before.
+    Raw(Cow<'a, str>),
+    /// A number with its format in a workbook, and its text in CSV.
+    Formatted(f64, &'a NumberFormat, Cow<'a, str>),
 }
 
 impl<'a> TableCell<'a> {
@@ -45,6 +51,7 @@ impl<'a> TableCell<'a> {
             Self::Number(digits) => CsvCell::number(digits),
             Self::Text(text) | Self::Instant(text) | Self::Day(text) => CsvCell::text(text),
             Self::List(texts) => CsvCell::list(texts),
+            Self::Raw(text) | Self::Formatted(_, _, text) => CsvCell::raw(text),
         }
     }
 }
@@ -80,6 +87,13 @@ impl RowWriter {
                 csv.end_row();
             }
             Rows::Sheet(sheet) => sheet.row(cells),
+        }
+    }
+
+    /// Appends blank rows up to a line, unless it was reached before.
+    pub fn skip_to(&mut self, line: u32) {
+        if let Rows::Sheet(sheet) = &mut self.0 {
+            sheet.skip_to(line);
         }
     }
 

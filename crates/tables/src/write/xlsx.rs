@@ -13,6 +13,7 @@ use zip::write::{SimpleFileOptions, StreamWriter};
 use zip::{CompressionMethod, ZipWriter};
 
 use super::TableCell;
+use crate::NumberFormat;
 use crate::text::{SEPARATOR, escape_converted};
 
 /// The media type of a workbook.
@@ -24,8 +25,11 @@ const COMPRESSION_LEVEL: i64 = 1;
 pub struct XlsxWriter {
     archive: ZipWriter<StreamWriter<Output>>,
     output: Output,
+    options: SimpleFileOptions,
     /// The number of rows so far.
     rows: u32,
+    /// The number formats of the cells so far.
+    formats: Vec<NumberFormat>,
 }
 
 /// The bytes of the archive that were not taken yet.
@@ -49,6 +53,18 @@ impl XlsxWriter {
     /// # Errors
     /// If the archive cannot be written.
     pub fn new(columns: &[&str]) -> io::Result<Self> {
+        let mut workbook = Self::empty()?;
+        let mut header = workbook.next_rows();
+        header.header(columns);
+        workbook.write(header)?;
+        Ok(workbook)
+    }
+
+    /// Starts a workbook without rows.
+    ///
+    /// # Errors
+    /// If the archive cannot be written.
+    pub fn empty() -> io::Result<Self> {
         let output = Output::default();
         let mut archive = ZipWriter::new_stream(output.clone());
         let options = SimpleFileOptions::default()
@@ -60,25 +76,23 @@ impl XlsxWriter {
         }
         archive.start_file(SHEET_PART, options)?;
         archive.write_all(SHEET_START.as_bytes())?;
-        let mut workbook = Self { archive, output, rows: 0 };
-        let mut header = workbook.next_rows();
-        header.header(columns);
-        workbook.write(&header)?;
-        Ok(workbook)
+        Ok(Self { archive, output, options, rows: 0, formats: Vec::new() })
     }
 
     /// Returns a buffer for the next rows.
     pub fn next_rows(&self) -> SheetRows {
-        SheetRows::after(self.rows)
+        SheetRows { formats: self.formats.clone(), ..SheetRows::after(self.rows) }
     }
 
     /// Writes rows.
     ///
     /// # Errors
     /// If the sheet becomes too large.
-    pub fn write(&mut self, rows: &SheetRows) -> io::Result<()> {
+    pub fn write(&mut self, rows: SheetRows) -> io::Result<()> {
         self.rows = rows.last_row();
-        self.archive.write_all(rows.xml().as_bytes())
+        self.archive.write_all(rows.xml().as_bytes())?;
+        self.formats = rows.formats;
+        Ok(())
     }
 
     /// Removes and returns the bytes that were written.
@@ -92,6 +106,8 @@ impl XlsxWriter {
     /// If the archive cannot be written.
     pub fn finish(mut self) -> io::Result<Vec<u8>> {
         self.archive.write_all(SHEET_END.as_bytes())?;
+        self.archive.start_file(STYLES_PART, self.options)?;
+        self.archive.write_all(styles(&self.formats).as_bytes())?;
         self.archive.finish()?;
         Ok(take(&mut self.output.0.lock()))
     }
@@ -119,7 +135,7 @@ macro_rules! xml {
 }
 
 /// The parts before the sheet, with their paths.
-const STATIC_PARTS: [(&str, &str); 5] = [
+const STATIC_PARTS: [(&str, &str); 4] = [
     (
         "[Content_Types].xml",
         xml!(
@@ -163,27 +179,54 @@ const STATIC_PARTS: [(&str, &str); 5] = [
             r#"</Relationships>"#
         ),
     ),
-    (
-        "xl/styles.xml",
-        xml!(
-            r#"<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">"#
-            r#"<numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd"/>"#
-            r#"<numFmt numFmtId="165" formatCode="yyyy\-mm\-dd\ hh:mm:ss&quot;Z&quot;"/></numFmts>"#
-            r#"<fonts count="2"><font><sz val="11"/><name val="Calibri"/><family val="2"/></font>"#
-            r#"<font><b/><sz val="11"/><name val="Calibri"/><family val="2"/></font></fonts>"#
-            r#"<fills count="2"><fill><patternFill patternType="none"/></fill>"#
-            r#"<fill><patternFill patternType="gray125"/></fill></fills>"#
-            r#"<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>"#
-            r#"<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>"#
-            r#"<cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>"#
-            r#"<xf numFmtId="49" fontId="1" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/>"#
-            r#"<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>"#
-            r#"<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>"#
-            r#"<xf numFmtId="165" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>"#
-            r#"<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>"#
-        ),
-    ),
 ];
+
+/// The path of the styles in the archive.
+const STYLES_PART: &str = "xl/styles.xml";
+/// The styles of [`style`].
+const STYLES: &str = xml!(
+    r#"<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">"#
+    r#"<numFmts count="2"><numFmt numFmtId="164" formatCode="yyyy\-mm\-dd"/>"#
+    r#"<numFmt numFmtId="165" formatCode="yyyy\-mm\-dd\ hh:mm:ss&quot;Z&quot;"/></numFmts>"#
+    r#"<fonts count="2"><font><sz val="11"/><name val="Calibri"/><family val="2"/></font>"#
+    r#"<font><b/><sz val="11"/><name val="Calibri"/><family val="2"/></font></fonts>"#
+    r#"<fills count="2"><fill><patternFill patternType="none"/></fill>"#
+    r#"<fill><patternFill patternType="gray125"/></fill></fills>"#
+    r#"<borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders>"#
+    r#"<cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs>"#
+    r#"<cellXfs count="5"><xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>"#
+    r#"<xf numFmtId="49" fontId="1" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyFont="1"/>"#
+    r#"<xf numFmtId="49" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>"#
+    r#"<xf numFmtId="164" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>"#
+    r#"<xf numFmtId="165" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/></cellXfs>"#
+    r#"<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>"#
+);
+/// The number of styles that [`STYLES`] has.
+const FIXED_STYLES: u32 = 5;
+/// The first id of a number format that [`STYLES`] does not have.
+const FIRST_FORMAT: usize = 166;
+/// The most number formats. Spreadsheet applications read some 200. Further cells show their numbers without format.
+const MAX_FORMATS: usize = 150;
+
+/// Returns the styles with these number formats added.
+fn styles(formats: &[NumberFormat]) -> String {
+    let (mut codes, mut cells) = (String::new(), String::new());
+    for (id, format) in (FIRST_FORMAT..).zip(formats) {
+        let _ = write!(codes, "<numFmt numFmtId=\"{id}\" formatCode=\"");
+        push_escaped(&mut codes, format.code());
+        codes.push_str("\"/>");
+        let _ = write!(
+            cells,
+            "<xf numFmtId=\"{id}\" fontId=\"0\" fillId=\"0\" borderId=\"0\" xfId=\"0\" applyNumberFormat=\"1\"/>"
+        );
+    }
+    let count = formats.len();
+    STYLES
+        .replacen("<numFmts count=\"2\">", &format!("<numFmts count=\"{}\">", count + 2), 1)
+        .replacen("</numFmts>", &format!("{codes}</numFmts>"), 1)
+        .replacen("<cellXfs count=\"5\">", &format!("<cellXfs count=\"{}\">", count + 5), 1)
+        .replacen("</cellXfs>", &format!("{cells}</cellXfs>"), 1)
+}
 
 /// The sheet before its first row: the header row stays visible.
 const SHEET_START: &str = xml!(
@@ -211,12 +254,14 @@ pub struct SheetRows {
     xml: String,
     /// The number of the last row, from 1.
     row: u32,
+    /// The number formats of the cells of the sheet.
+    formats: Vec<NumberFormat>,
 }
 
 impl SheetRows {
     /// Returns an empty buffer for the rows after this many.
     fn after(rows: u32) -> Self {
-        Self { xml: String::new(), row: rows }
+        Self { row: rows, ..Self::default() }
     }
 
     /// Returns the number of the last row.
@@ -227,6 +272,11 @@ impl SheetRows {
     /// Returns the rows.
     fn xml(&self) -> &str {
         &self.xml
+    }
+
+    /// Makes this line the next row, unless there is a later one.
+    pub(super) fn skip_to(&mut self, line: u32) {
+        self.row = self.row.max(line.saturating_sub(1));
     }
 
     /// Appends the header row.
@@ -246,7 +296,12 @@ impl SheetRows {
         for (column, cell) in (0..).zip(cells) {
             match cell {
                 TableCell::Text(text) => self.text(column, &escape_converted(&text), text_style),
+                TableCell::Raw(text) => self.text(column, &text, text_style),
                 TableCell::List(texts) => self.text(column, &join(&texts), text_style),
+                TableCell::Formatted(number, format, _) => {
+                    let style = self.style_of(format);
+                    self.number(column, &number.to_string(), style);
+                }
                 TableCell::Number(digits) => match digits.parse::<f64>() {
                     Ok(number) if number.is_finite() => self.number(column, &digits, 0),
                     _ => self.text(column, &escape_converted(&digits), text_style),
@@ -263,6 +318,17 @@ impl SheetRows {
             }
         }
         self.xml.push_str("</row>");
+    }
+
+    /// Returns the style of cells with this number format.
+    fn style_of(&mut self, format: &NumberFormat) -> u32 {
+        let known = self.formats.iter().position(|known| known == format);
+        let index = known.or_else(|| {
+            let index = self.formats.len();
+            (index < MAX_FORMATS).then(|| self.formats.push(format.clone()))?;
+            Some(index)
+        });
+        index.and_then(|index| u32::try_from(index).ok()).map_or(0, |index| FIXED_STYLES + index)
     }
 
     /// Appends the start of a cell up to its style.
@@ -331,6 +397,7 @@ fn push_escaped(xml: &mut String, text: &str) {
             '&' => xml.push_str("&amp;"),
             '<' => xml.push_str("&lt;"),
             '>' => xml.push_str("&gt;"),
+            '"' => xml.push_str("&quot;"),
             '\n' | '\t' => xml.push(c),
             '\0'..='\x1f' => {
                 let _ = write!(xml, "_x{:04X}_", u32::from(c));
@@ -377,7 +444,7 @@ mod tests {
         for _ in 0..chunks {
             let mut rows = workbook.next_rows();
             rows.row(row.iter().cloned());
-            workbook.write(&rows).unwrap();
+            workbook.write(rows).unwrap();
             bytes.extend(workbook.take_bytes());
         }
         bytes.extend(workbook.finish().unwrap());
@@ -390,6 +457,9 @@ mod tests {
             archive.by_name(name).unwrap().read_to_string(&mut part).unwrap();
             assert_eq!(part, content);
         }
+        let mut part = String::new();
+        archive.by_name(STYLES_PART).unwrap().read_to_string(&mut part).unwrap();
+        assert_eq!(part, STYLES);
         (sheet, size)
     }
 
@@ -409,7 +479,7 @@ mod tests {
         for n in 0..20_000 {
             let mut rows = workbook.next_rows();
             rows.row([TableCell::Text(format!("{n}-{}", n * 7919 % 1000).into())]);
-            workbook.write(&rows).unwrap();
+            workbook.write(rows).unwrap();
             most = most.max(workbook.take_bytes().len());
         }
         assert!(most < 200_000, "{most}");
@@ -444,7 +514,7 @@ mod tests {
     fn texts_are_texts_and_valid_xml() {
         assert!(text("=1+1").contains("t=\"inlineStr\"><is><t>=1+1</t>"), "no formula");
         assert!(text("'=1").contains("<t>''=1</t>"), "a batch removes the first");
-        assert!(text("a<b&\"c\">").contains("<t>a&lt;b&amp;\"c\"&gt;</t>"));
+        assert!(text("a<b&\"c\">").contains("<t>a&lt;b&amp;&quot;c&quot;&gt;</t>"));
         assert!(text(" a\nb").contains("<t xml:space=\"preserve\"> a\nb</t>"));
         assert!(text("a\u{b}\r_x000B_\u{ffff}_x").contains(">a_x000B__x000D__x005F_x000B_\u{fffd}_x<"));
         let tags = TableCell::list(&["=a", "''-b", "c"]);

@@ -13,6 +13,7 @@ use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
 use crate::loads::party::Party;
 use crate::loads::stored_load::StoredLoad;
+use crate::organisations::NamedBy;
 
 /// Validates the rules that the schema cannot state.
 pub(crate) fn validate(patch: &MergePatch<LoadPatch>, catalogue: &Catalogue, errors: &mut ValidationErrors) {
@@ -89,6 +90,16 @@ pub(crate) fn check_state(
 pub(crate) fn new_carrier<'a>(patch: &'a MergePatch<LoadPatch>, load: &Load) -> Option<&'a str> {
     let carrier = patch.members.carrier_id.as_deref();
     carrier.filter(|carrier| load.carrier_id() != Some(carrier))
+}
+
+/// Returns the new carrier that a patch names, and the organisation in whose name.
+pub(crate) fn new_carrier_named(
+    patch: &MergePatch<LoadPatch>,
+    load: &Load,
+    caller: &Caller,
+) -> Option<NamedBy> {
+    let (named, by) = (new_carrier(patch, load)?, load.principal(caller)?);
+    Some(NamedBy { named: named.to_owned(), by: by.to_owned() })
 }
 
 /// Applies a validated patch. `files` are the complete references of the files that it names.

@@ -188,8 +188,10 @@ pub(crate) struct ReopenForm {
 }
 
 /// 403 for a load of which neither party is the caller's organisation.
-pub(crate) const FOREIGN_LOAD: Error =
-    Error::Forbidden("Loads can only be created for your own organisation.");
+pub(crate) const FOREIGN_LOAD: Error = Error::Forbidden(FOREIGN);
+
+/// Message for loads of which neither party is the caller's organisation.
+pub(crate) const FOREIGN: &str = "Loads can only be created for your own organisation.";
 
 /// Message for a commodity that the catalogue does not have.
 pub(super) const UNKNOWN_COMMODITY: &str = "is not a known commodity: see GET /v1/commodities";

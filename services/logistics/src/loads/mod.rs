@@ -1,6 +1,7 @@
 //! Loads: consignments of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 
 mod batch;
+mod change;
 mod collection;
 mod demo;
 mod edit;

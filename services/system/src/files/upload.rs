@@ -86,8 +86,12 @@ impl UploadForm {
         settings: &Settings,
         blob_store: &BlobStore,
     ) -> Result<Self, Error> {
-        let limits =
-            Limits { texts: &TEXT_FIELDS, files: settings.file_count, file_bytes: settings.file_bytes };
+        let limits = Limits {
+            texts: &TEXT_FIELDS,
+            text_bytes: multipart::MAX_TEXT_BYTES,
+            files: settings.file_count,
+            file_bytes: settings.file_bytes,
+        };
         multipart::receive(request, payload, limits, async |part| stage(part, blob_store).await)
             .await
             .map(Self)

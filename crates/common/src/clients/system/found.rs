@@ -131,6 +131,15 @@ impl FoundFiles {
         added
     }
 
+    /// Returns those of the files that a load or listing with the files `present` has.
+    #[must_use]
+    pub fn only(&self, present: &[FileReference]) -> Self {
+        let is_present = |id: Id| present.iter().any(|file| Id::parse(&file.id) == Some(id));
+        let mut only = self.clone();
+        only.requested.retain(|id| id.is_some_and(is_present));
+        only
+    }
+
     /// Returns the share that is due once the load or listing `subject` of the organisations `owners` is stored: the
     /// files that the caller may share for it, with the organisations `with` (`*`: everybody). Returns `None` if there
     /// is nothing to share.

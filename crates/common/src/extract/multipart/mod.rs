@@ -22,8 +22,8 @@ use crate::extract::idempotency::{self, Fingerprint};
 use crate::response::validation::{Code, ValidationErrors};
 use disposition::Disposition;
 
-/// Maximum size of a text field in bytes.
-const MAX_TEXT_BYTES: usize = 64 << 10;
+/// Maximum size of a text field in bytes, unless a form needs longer ones.
+pub const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Maximum size of all text fields together in bytes.
 const MAX_ALL_TEXT_BYTES: usize = 1 << 20;
 /// Maximum number of parts of all kinds.
@@ -36,6 +36,8 @@ const MAX_FRAMING_BYTES: usize = 8 << 20;
 pub struct Limits<'a> {
     /// The names of the text fields. Fields with other names are skipped.
     pub texts: &'a [&'a str],
+    /// Maximum size of each text field in bytes.
+    pub text_bytes: usize,
     /// Maximum number of `file` parts.
     pub files: usize,
     /// Maximum size of each file in bytes.
@@ -143,7 +145,7 @@ async fn receive_parts<F>(
             let part = FilePart { name: file_name, declared, field: &mut field, budget };
             form.files.push(receive_file(part).await?);
         } else if limits.texts.contains(&&*name) {
-            let text = receive_text(&mut field, &mut all_text).await?;
+            let text = receive_text(&mut field, ByteBudget::new(limits.text_bytes), &mut all_text).await?;
             form.texts.push((name, text));
         } else {
             skip(&mut field, &mut skipped).await?;
@@ -194,8 +196,12 @@ fn disposition(field: &Field) -> Result<Disposition, Error> {
 }
 
 /// Reads a text field. `all_text` is the budget of all text fields together.
-async fn receive_text(field: &mut Field, all_text: &mut ByteBudget) -> Result<String, Error> {
-    let (mut bytes, mut budget) = (Vec::new(), ByteBudget::new(MAX_TEXT_BYTES));
+async fn receive_text(
+    field: &mut Field,
+    mut budget: ByteBudget,
+    all_text: &mut ByteBudget,
+) -> Result<String, Error> {
+    let mut bytes = Vec::new();
     while let Some(chunk) = next(field).await? {
         budget.take(chunk.len())?;
         all_text.take(chunk.len())?;
@@ -261,7 +267,7 @@ mod tests {
         let request = TestRequest::post().insert_header(("content-type", "multipart/form-data; boundary=b"));
         let (request, mut payload) = request.set_payload(body).to_http_parts();
         let payload = Payload::from_request(&request, &mut payload).await.unwrap();
-        let limits = Limits { texts: &["text"], files: 1, file_bytes };
+        let limits = Limits { texts: &["text"], text_bytes: MAX_TEXT_BYTES, files: 1, file_bytes };
         receive(&request, payload, limits, async |_| Ok(())).await
     }
 

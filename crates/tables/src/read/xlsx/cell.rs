@@ -3,7 +3,7 @@
 use chrono::{Datelike, Days, NaiveDate, NaiveTime, TimeDelta};
 
 use crate::read::cell::{Cell, Number};
-use crate::read::number_format::{NumberFormat, significant};
+use crate::read::number_format::{NumberFormat, general, significant};
 
 const MILLIS_PER_DAY: f64 = 86_400_000.0;
 
@@ -83,6 +83,10 @@ pub(crate) enum NumberStyle {
 pub(crate) const NO_DATE: &str =
     "is a date whose number format shows something else: give the cell a date format, such as yyyy-mm-dd";
 
+/// The message for a time of day in an unknown time zone.
+const NO_OFFSET: &str =
+    "is a date with a time of day but no offset: write it as text, such as 2026-03-01T09:30:00Z";
+
 /// What the style of a cell makes of its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CellStyle {
@@ -103,9 +107,9 @@ pub(crate) fn parse_numeric(text: String, style: &NumberStyle, is_1904: bool, is
         _ => return Cell::Text(text),
     };
     match style {
-        NumberStyle::NoDate if !is_formula || value.abs() > 0.0 => Cell::Date(Err(NO_DATE)),
+        NumberStyle::NoDate if !is_formula || value.abs() > 0.0 => Cell::NoDate(NO_DATE, text),
         NumberStyle::Date | NumberStyle::UtcDate if !is_formula || value.abs() > 0.0 => {
-            Cell::Date(parse_serial_date(value, *style == NumberStyle::UtcDate, is_1904))
+            parse_serial_date(value, *style == NumberStyle::UtcDate, is_1904)
         }
         NumberStyle::Format(format) => {
             Cell::Number(Number { value, format: Some(format.clone()), is_formula })
@@ -120,18 +124,13 @@ pub(crate) fn parse_iso_date(text: &str) -> String {
     midnight.map_or(text, |(date, _)| date).to_owned()
 }
 
-fn parse_serial_date(serial: f64, is_utc: bool, is_1904: bool) -> Result<String, &'static str> {
+fn parse_serial_date(number: f64, is_utc: bool, is_1904: bool) -> Cell {
     #[expect(clippy::cast_possible_truncation, reason = "less than a day has")]
-    let mut millis = (serial.rem_euclid(1.0) * MILLIS_PER_DAY).round() as i64;
-    let mut serial = serial.floor();
+    let mut millis = (number.rem_euclid(1.0) * MILLIS_PER_DAY).round() as i64;
+    let mut serial = number.floor();
     #[expect(clippy::cast_possible_truncation, reason = "a whole number")]
     if millis == MILLIS_PER_DAY as i64 {
         (serial, millis) = (serial + 1.0, 0);
-    }
-    if millis != 0 && !is_utc {
-        return Err(
-            "is a date with a time of day but no offset: write it as text, such as 2026-03-01T09:30:00Z",
-        );
     }
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
     let days = if (0.0..3e6).contains(&serial) { Some(serial as u64) } else { None };
@@ -144,13 +143,17 @@ fn parse_serial_date(serial: f64, is_utc: bool, is_1904: bool) -> Result<String,
         _ => NaiveDate::from_ymd_opt(1899, 12, 31),
     };
     let date = epoch.zip(days).and_then(|(epoch, days)| epoch.checked_add_days(Days::new(days)));
-    match date.filter(|date| date.year() <= 9999) {
-        Some(date) if millis == 0 => Ok(date.format("%Y-%m-%d").to_string()),
-        Some(date) => {
-            let instant = date.and_time(NaiveTime::MIN) + TimeDelta::milliseconds(millis);
-            Ok(instant.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
-        }
-        None => Err("is not a valid date"),
+    let Some(date) = date.filter(|date| date.year() <= 9999) else {
+        return Cell::NoDate(
+            if millis == 0 || is_utc { "is not a valid date" } else { NO_OFFSET },
+            general(number),
+        );
+    };
+    let instant = date.and_time(NaiveTime::MIN) + TimeDelta::milliseconds(millis);
+    match millis {
+        0 => Cell::Date(date.format("%Y-%m-%d").to_string()),
+        _ if is_utc => Cell::Date(instant.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()),
+        _ => Cell::NoDate(NO_OFFSET, instant.format("%Y-%m-%d %H:%M:%S").to_string()),
     }
 }
 
@@ -189,8 +192,8 @@ mod tests {
         }
         assert_eq!(plain("x"), Cell::Text("x".into()));
         let read = |text: &str, style, is_1904| match parse_numeric(text.into(), &style, is_1904, false) {
-            Cell::Date(Ok(date)) => date,
-            Cell::Date(Err(_)) => "invalid".into(),
+            Cell::Date(date) => date,
+            Cell::NoDate(..) => "invalid".into(),
             other => panic!("{other:?}"),
         };
         let date = |text: &str, is_1904| read(text, NumberStyle::Date, is_1904);

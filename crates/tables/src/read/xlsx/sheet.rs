@@ -15,6 +15,9 @@ use crate::read::cell::{Cell, Formulas, TableRow};
 use crate::read::error::TableError;
 use crate::read::format::contains;
 
+/// What is wrong with a sheet that has no place for rows.
+pub(super) const NO_CELLS: &str = "has a sheet without cells";
+
 /// A reader for the rows of a worksheet.
 pub(crate) struct SheetRows {
     xml: XmlReader,
@@ -62,7 +65,7 @@ impl SheetRows {
         loop {
             match xml.next(budget)? {
                 (Namespace::Main, Event::Start(e)) if e.local_name().as_ref() == b"sheetData" => break,
-                (_, Event::Eof) => return Err(TableError::unreadable("has a sheet without cells", None)),
+                (_, Event::Eof) => return Err(TableError::unreadable(NO_CELLS, None)),
                 _ => {}
             }
         }
@@ -109,7 +112,7 @@ impl SheetRows {
                         workbook.cell(cell_type, style, content.text, is_formula)?
                     } else {
                         let message = "is a formula without a result: open the file in a spreadsheet application and save it, or replace the formula by its value";
-                        Cell::Invalid(Fault::Type, message)
+                        Cell::Invalid(Fault::Type, message, String::new())
                     };
                     budget.take_text(cell.text_bytes())?;
                     next_column = column.map_or(next_column, |column| column.saturating_add(1));

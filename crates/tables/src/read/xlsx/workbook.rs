@@ -1,4 +1,4 @@
-//! The workbook part and its relations: the visible worksheets, the shared strings and the number styles.
+//! The workbook part and its relations: the worksheets, the shared strings and the number styles.
 
 use std::collections::HashMap;
 
@@ -18,8 +18,6 @@ use crate::read::format::refused;
 const MAX_PART_BYTES: usize = 8 << 20;
 /// The maximum size of the shared strings, per byte of the file limit.
 const STRINGS_FACTOR: usize = 2;
-/// The maximum number of worksheets that are searched for the header row.
-const MAX_SHEETS: usize = 100;
 /// The maximum length of the name of a sheet. Spreadsheet applications allow 31 characters.
 const MAX_NAME_CHARS: usize = 100;
 /// The types of relations, without their last component.
@@ -39,17 +37,18 @@ pub(crate) struct Workbook {
 /// What the workbook part tells.
 #[derive(Default)]
 struct Book {
-    /// The visible sheets: their names and the ids of their relations.
-    sheets: Vec<(String, Vec<u8>)>,
+    /// The sheets: their names, the ids of their relations, and whether they are hidden.
+    sheets: Vec<(String, Vec<u8>, bool)>,
     /// Dates count from 1904 instead of 1900.
     is_1904: bool,
     /// Formulas are calculated when the workbook is opened. The program that wrote it does not know their results.
     is_recalculated: bool,
 }
 
-/// A visible worksheet.
+/// A worksheet.
 pub(crate) struct Sheet {
     pub name: String,
+    pub is_hidden: bool,
     /// The name of its part.
     pub part: String,
 }
@@ -70,10 +69,10 @@ struct Relation {
 }
 
 impl Workbook {
-    /// Opens a workbook. Returns it with its visible worksheets, of which there is at least one.
+    /// Opens a workbook. Returns it with its worksheets.
     ///
     /// # Errors
-    /// If the archive is no workbook, or has no visible worksheet.
+    /// If the archive is no workbook.
     pub(crate) fn open(archive: &mut Archive, budget: &mut Budget) -> Result<(Self, Vec<Sheet>), TableError> {
         let bytes = budget.limits().bytes;
         let mut xml = |name: &str, limit, budget: &mut Budget| {
@@ -99,14 +98,11 @@ impl Workbook {
         // Chart sheets and macro sheets have no rows.
         let worksheets = relations.iter().filter(|relation| relation.kind == b"worksheet");
         let worksheets: HashMap<_, _> = worksheets.map(|relation| (&relation.id, &relation.part)).collect();
-        let sheet = |(name, id): &(String, Vec<u8>)| {
-            worksheets.get(id).map(|part| Sheet { name: name.clone(), part: (*part).clone() })
+        let sheet = |(name, id, is_hidden): &(String, Vec<u8>, bool)| {
+            let part = (*worksheets.get(id)?).clone();
+            Some(Sheet { name: name.clone(), is_hidden: *is_hidden, part })
         };
-        let sheets: Vec<_> = book.sheets.iter().filter_map(sheet).take(MAX_SHEETS).collect();
-        if sheets.is_empty() {
-            let message = "must have a visible worksheet: show the sheet with the table";
-            return Err(TableError::refused(Fault::Format, message));
-        }
+        let sheets: Vec<_> = book.sheets.iter().filter_map(sheet).collect();
         Ok((Self { strings, styles, book }, sheets))
     }
 
@@ -142,16 +138,16 @@ impl Workbook {
                 "" => value,
                 _ => "FALSE".into(),
             }),
-            CellType::Error => Cell::Invalid(Fault::Type, SPREADSHEET_ERROR),
+            CellType::Error => Cell::Invalid(Fault::Type, SPREADSHEET_ERROR, value),
             CellType::Date if value.trim().is_empty() => Cell::Text(value),
-            CellType::Date if *number_style == NumberStyle::NoDate => Cell::Date(Err(NO_DATE)),
-            CellType::Date => Cell::Date(Ok(parse_iso_date(value.trim()))),
+            CellType::Date if *number_style == NumberStyle::NoDate => Cell::NoDate(NO_DATE, value),
+            CellType::Date => Cell::Date(parse_iso_date(value.trim())),
             CellType::Number => parse_numeric(value, number_style, self.book.is_1904, is_formula),
         };
         let is_text = matches!(cell_type, CellType::Shared | CellType::Inline | CellType::FormulaText);
         if is_text && !cell.is_blank() && style.is_some_and(|style| !style.shows_texts) {
             let message = "is a text whose number format shows another one: format the cell as text, then type what it shows";
-            return Ok(Cell::Invalid(Fault::Format, message));
+            return Ok(Cell::Invalid(Fault::Format, message, cell.to_text().into_owned()));
         }
         Ok(cell)
     }
@@ -201,8 +197,8 @@ impl Book {
                                 _ => {}
                             }
                         }
-                        let id = scope.relation_id(&e).filter(|_| is_visible);
-                        book.sheets.extend(id.map(|id| (name, id)));
+                        let id = scope.relation_id(&e);
+                        book.sheets.extend(id.map(|id| (name, id, !is_visible)));
                     }
                     b"workbookPr" => book.is_1904 = is_true(&e, b"date1904"),
                     b"calcPr" => {

@@ -2,139 +2,151 @@
 
 use std::collections::{HashMap, HashSet};
 
-use common::validation::{Code, FieldError, ValidationErrors};
+use common::validation::{Code, FieldError};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Timestamp};
 use serde_json::json;
 
+use super::options::MatchBy;
 use super::row::RowIdentity;
 use crate::loads::reference::{ComparedReference, FoldedHash};
-use crate::loads::store::{find_created, find_readable_ids};
+use crate::loads::store::{self, find_created, find_readable_ids};
 
-/// Why the load of a row exists already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The most loads with the reference of a row that a response names.
+const MAX_LISTED: usize = 10;
+
+/// The load of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
     /// The row names this load, which the caller may see.
     Named(Id),
-    /// The caller's organisation created this load with the same reference and delivery date.
+    /// The caller's organisation created this load with the same reference and delivery date, or reference.
     Created(Id),
-    /// An earlier row of the batch has the same reference and delivery date.
-    EarlierRow,
+    /// The caller's organisation created these loads with the same reference.
+    Several(Vec<Id>),
 }
 
-/// The loads that rows are compared with.
-#[derive(Debug, Default)]
-struct KnownLoads {
-    readable: HashSet<Id>,
-    /// By folded reference and delivery date.
-    created: HashMap<(FoldedHash, Timestamp), Id>,
+impl Existing {
+    /// Returns the only load of the row.
+    pub(crate) fn id(&self) -> Option<Id> {
+        match self {
+            Self::Named(id) | Self::Created(id) => Some(*id),
+            Self::Several(_) => None,
+        }
+    }
 }
 
-/// Returns for each row why its load exists already, or `None` for a new load.
+/// What two rows of the same load have in common.
+pub(crate) type RowKey = (FoldedHash, Option<Timestamp>);
+
+impl RowIdentity {
+    /// Returns what other rows of the same load have too.
+    pub(crate) fn key(&self, match_by: MatchBy) -> RowKey {
+        let date = if match_by == MatchBy::Reference { None } else { self.delivery_at };
+        (self.reference.folded, date)
+    }
+}
+
+/// Returns the load of each row, or `None` for a new one.
 pub(crate) fn find_existing(
     c: &mut AnyConnection,
     caller: &Caller,
+    match_by: MatchBy,
     rows: &[RowIdentity],
 ) -> Result<Vec<Option<Existing>>, Error> {
     let ids: Vec<Id> = rows.iter().filter_map(|row| row.id).collect();
-    let mut known = KnownLoads { readable: find_readable_ids(c, caller, &ids)?, created: HashMap::new() };
-    let pairs = rows.iter().map(|row| (row.reference.similarity_key.as_str(), row.delivery_at));
+    let readable = find_readable_ids(c, caller, &ids)?;
+    let organisation = caller.organisation_id_or_empty();
+    let found = match match_by {
+        MatchBy::ReferenceAndDate => {
+            let pairs =
+                rows.iter().filter_map(|row| Some((row.reference.similarity_key.as_str(), row.delivery_at?)));
+            find_created(c, organisation, pairs)?
+        }
+        MatchBy::Reference => {
+            let keys = rows.iter().map(|row| row.reference.similarity_key.as_str()).collect();
+            store::find_by_reference(c, organisation, &keys)?
+        }
+    };
     let folded: HashMap<&str, FoldedHash> =
         rows.iter().map(|row| (row.reference.text.as_str(), row.reference.folded)).collect();
-    for load in find_created(c, caller.organisation_id_or_empty(), pairs)? {
+    let mut created: HashMap<RowKey, Vec<Id>> = HashMap::new();
+    for load in found {
         // Most loads that exist have the very reference of a row.
         let folded = folded.get(load.reference.as_str()).copied();
         let folded = folded.unwrap_or_else(|| ComparedReference::new(load.reference).folded);
-        known.created.insert((folded, load.delivery_at), load.id);
+        let date = Some(load.delivery_at).filter(|_| match_by == MatchBy::ReferenceAndDate);
+        created.entry((folded, date)).or_default().push(load.id);
     }
-    Ok(compare(rows, &known))
-}
-
-fn compare(rows: &[RowIdentity], known: &KnownLoads) -> Vec<Option<Existing>> {
-    let mut earlier = HashSet::new();
-    let reason = |row: &RowIdentity| {
-        let pair = (row.reference.folded, row.delivery_at);
-        let created = known.created.get(&pair).copied();
-        let is_first = earlier.insert(pair);
-        if let Some(id) = row.id.filter(|id| known.readable.contains(id)) {
+    let existing = |row: &RowIdentity| {
+        if let Some(id) = row.id.filter(|id| readable.contains(id)) {
             return Some(Existing::Named(id));
         }
-        match created {
-            Some(id) => Some(Existing::Created(id)),
-            None => (!is_first).then_some(Existing::EarlierRow),
+        let ids = created.get(&row.key(match_by))?;
+        match (match_by, ids.as_slice()) {
+            (MatchBy::Reference, [_, _, ..]) => {
+                let mut newest = ids.clone();
+                newest.sort_unstable_by(|a, b| b.cmp(a));
+                newest.truncate(MAX_LISTED);
+                Some(Existing::Several(newest))
+            }
+            (_, ids) => ids.last().map(|id| Existing::Created(*id)),
         }
     };
-    rows.iter().map(reason).collect()
+    Ok(rows.iter().map(existing).collect())
 }
 
-/// Adds an error for each row whose load exists, up to `max_errors` errors in all. Returns the number of these rows.
-pub(crate) fn refuse_existing(
-    rows: &[RowIdentity],
-    existing: &[Option<Existing>],
-    max_errors: usize,
-    errors: &mut ValidationErrors,
-) -> usize {
-    let refused = || rows.iter().zip(existing).filter_map(|(row, reason)| Some((row, (*reason)?)));
-    let left = max_errors.saturating_sub(errors.len());
-    errors.extend(refused().take(left).map(|(row, reason)| error(row, reason)));
-    refused().count()
+/// The loads of the rows so far.
+#[derive(Debug, Default)]
+pub(crate) struct EarlierRows {
+    keys: HashSet<RowKey>,
+    loads: HashSet<Id>,
 }
 
-fn error(row: &RowIdentity, reason: Existing) -> FieldError {
-    let (column, message, load) = match reason {
-        Existing::Named(id) => ("id", "names a load that exists already", Some(id)),
-        Existing::Created(id) => (
-            "reference",
-            "exists already: your organisation has a load of this delivery date with it",
-            Some(id),
-        ),
-        Existing::EarlierRow => ("reference", "occurs in an earlier row with the same delivery date", None),
+impl EarlierRows {
+    /// Returns true if an earlier row has the same load.
+    pub(crate) fn contains(&self, key: &RowKey, load: Option<Id>) -> bool {
+        self.keys.contains(key) || load.is_some_and(|load| self.loads.contains(&load))
+    }
+
+    /// Adds a row.
+    pub(crate) fn add(&mut self, key: RowKey, load: Option<Id>) {
+        self.keys.insert(key);
+        self.loads.extend(load);
+    }
+}
+
+/// Returns the error of a row whose load exists.
+pub(crate) fn refusal(row: &RowIdentity, match_by: MatchBy, existing: &Existing) -> FieldError {
+    let (column, message) = match (existing, match_by) {
+        (Existing::Named(_), _) => ("id", "names a load that exists already"),
+        (Existing::Created(_), MatchBy::ReferenceAndDate) => {
+            ("reference", "exists already: your organisation has a load of this delivery date with it")
+        }
+        (Existing::Created(_), MatchBy::Reference) => {
+            ("reference", "exists already: your organisation has a load with it")
+        }
+        (Existing::Several(_), _) => {
+            ("reference", "is that of several loads of your organisation: name one of them by its id")
+        }
     };
     let mut error = row.error(column, Code::Inconsistent, message);
-    error.data.extend(load.map(|id| ("loadId".to_owned(), json!(id))));
+    match existing {
+        Existing::Named(id) | Existing::Created(id) => {
+            error.data.insert("loadId".to_owned(), json!(id));
+        }
+        Existing::Several(ids) => {
+            error.data.insert("loadIds".to_owned(), json!(ids));
+        }
+    }
     error
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(index: usize, id: Option<Id>, reference: &str, date: &str) -> RowIdentity {
-        let delivery_at = Timestamp::parse(date).unwrap();
-        RowIdentity {
-            id,
-            reference: ComparedReference::new(reference.into()),
-            delivery_at,
-            index,
-            line: 2,
-            file: None,
-            naming: None,
-        }
-    }
-
-    #[test]
-    fn compares_rows_with_loads_and_earlier_rows() {
-        let (readable, created, unknown) = (Id::new(), Id::new(), Id::new());
-        let day = Timestamp::parse("2026-03-01").unwrap();
-        let known = KnownLoads {
-            readable: [readable].into(),
-            created: [((ComparedReference::new("a".to_owned()).folded, day), created)].into(),
-        };
-        let rows = [
-            row(0, Some(readable), "X", "2026-03-01"),
-            row(1, Some(unknown), "A", "2026-03-01"),
-            row(2, None, "A", "2026-03-02"),
-            row(3, None, "b", "2026-03-01"),
-            row(4, None, "A", "2026-03-02T00:00:00Z"),
-            row(5, None, "X", "2026-03-01"),
-        ];
-        let existing = compare(&rows, &known);
-        let earlier = Some(Existing::EarlierRow);
-        let named = Some(Existing::Named(readable));
-        assert_eq!(existing, [named, Some(Existing::Created(created)), None, None, earlier, earlier]);
-        let mut errors = ValidationErrors::one("rows[9].weight", Code::Range, "x");
-        assert_eq!(refuse_existing(&rows, &existing, 3, &mut errors), 4);
-        let paths: Vec<_> = errors.iter().map(|error| error.path.as_str()).collect();
-        assert_eq!(paths, ["rows[9].weight", "rows[0].id", "rows[1].reference"]);
-    }
+/// Returns the error of a row whose load an earlier row has too.
+pub(crate) fn repetition(row: &RowIdentity, match_by: MatchBy) -> FieldError {
+    let message = match match_by {
+        MatchBy::ReferenceAndDate => "occurs in an earlier row with the same delivery date",
+        MatchBy::Reference => "occurs in an earlier row",
+    };
+    row.error("reference", Code::Inconsistent, message)
 }

@@ -1,4 +1,4 @@
-//! The header row: which column has which name.
+//! The header row: which column has which name, and what its cells are.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,11 @@ use common::validation::{Code, ValidationErrors};
 use database::Id;
 use serde_json::{Map, Value, json};
 use tables::text::{SEPARATOR, entries, is_scientific, is_spreadsheet_error, unescape_formula};
-use tables::{Cell, Formulas, HeaderRank, Number, SPREADSHEET_ERROR, TableRow};
+use tables::{Cell, Formulas, HeaderRank, MAX_COLUMNS, Number, SPREADSHEET_ERROR, TableRow};
 
+use super::headings::{Headings, alias};
 use super::options::CellOptions;
+use super::table::Layout;
 use crate::loads::members::{COLUMNS, Kind, MEMBERS, SAMPLE_REFERENCE};
 
 /// Names the loads that exist already.
@@ -27,14 +29,32 @@ const MIN_NAMES: usize = 2;
 /// The number of characters of an unknown column name in the response.
 const MAX_NAME_CHARS: usize = 100;
 
-/// The columns of a table. A column without a name is `None`.
-pub(crate) struct HeaderRow(Vec<Option<Heading>>);
+/// A column that batches ignore: the sheet of a dry run has it, which people mend and send again.
+pub(crate) const PROBLEMS: &str = "Problems";
+/// Replaces the name of a column that is not read.
+const NOT_READ: &str = "-";
+
+/// The columns of a table.
+pub(crate) struct HeaderRow {
+    /// A column without a name is `None`. Columns that the file lacks are behind those that a file can have.
+    headings: Vec<Option<Heading>>,
+    /// The headings of the file as they are written.
+    written: Vec<String>,
+    /// No required column is missing.
+    pub(crate) is_complete: bool,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Heading {
     name: &'static str,
     /// `None` for a column of which batches store nothing.
     kind: Option<Kind>,
+}
+
+impl Heading {
+    const fn ignored(name: &'static str) -> Self {
+        Self { name, kind: None }
+    }
 }
 
 /// A row by the names of its columns.
@@ -49,9 +69,12 @@ pub(crate) struct NamedCells {
 
 impl HeaderRow {
     /// Returns how much a row looks like the header row.
-    pub(crate) fn rank(cells: &[Cell]) -> HeaderRank {
+    pub(crate) fn rank(cells: &[Cell], assigned: &Headings) -> HeaderRank {
         let name = |cell: &Cell| match cell {
-            Cell::Text(text) => Some(known_column(text.trim())?.name),
+            Cell::Text(text) => match assigned.assigned(text) {
+                Some(column) => column,
+                None => known_column(text.trim()).map(|heading| heading.name),
+            },
             _ => None,
         };
         let names: Vec<_> = cells.iter().filter_map(name).collect();
@@ -65,48 +88,105 @@ impl HeaderRow {
         }
     }
 
-    /// Parses the header row. Returns `None` if a required column is missing, since every row would then be invalid.
-    /// `has_organiser`: the form names an organiser, so that the columns of the parties are optional.
-    pub(crate) fn parse(cells: &[Cell], has_organiser: bool, errors: &mut ValidationErrors) -> Option<Self> {
-        let mut headings = Vec::new();
+    /// Parses the header row. If a required column is missing, every row would be invalid. A column is present too if a
+    /// correction names it.
+    pub(crate) fn parse(cells: &[Cell], layout: &Layout, errors: &mut ValidationErrors) -> Self {
+        let mut header = Self { headings: Vec::new(), written: Vec::new(), is_complete: true };
+        let mut assigned: Vec<&str> = Vec::new();
         for cell in cells {
             let written = match cell {
                 Cell::Text(text) => text.trim(),
                 Cell::Covered(_) => "",
                 _ => "#",
             };
+            let heading = match layout.headings.assigned(written).filter(|_| !written.is_empty()) {
+                Some(Some(column)) => column_named(column),
+                Some(None) => Some(Heading::ignored(NOT_READ)),
+                None => known_column(written),
+            };
+            let is_assigned = layout.headings.assigned(written).flatten().is_some();
+            header.written.push(written.chars().take(MAX_NAME_CHARS).collect());
             if written.is_empty() {
-                headings.push(None);
-            } else if let Some(known) = known_column(written) {
-                if headings.contains(&Some(known)) {
-                    errors.push(written, Code::Inconsistent, "occurs twice");
+                header.headings.push(None);
+                continue;
+            }
+            if let Some(known) = heading {
+                let occurs = known.kind.is_some() || named_column(known.name).is_some();
+                if occurs && header.position(known.name).is_some() {
+                    if is_assigned || assigned.contains(&known.name) {
+                        let message = format!("gives {} two headings of the file", known.name);
+                        let data = json!({ "column": known.name, "heading": written });
+                        errors.push_with("headings", Code::Inconsistent, message, data);
+                    } else {
+                        errors.push(written, Code::Inconsistent, "occurs twice");
+                    }
                 }
-                headings.push(Some(known));
+                if is_assigned {
+                    assigned.push(known.name);
+                }
+                header.headings.push(Some(known));
             } else {
                 let path: String = written.chars().take(MAX_NAME_CHARS).collect();
                 let message = format!("is not a known column: the columns are {}", COLUMNS.join(", "));
                 errors.push_with(path, Code::Enum, message, json!({ "allowed": *COLUMNS }));
-                headings.push(Some(Heading { name: UNKNOWN, kind: None }));
+                header.headings.push(Some(Heading::ignored(UNKNOWN)));
             }
         }
-        let header = Self(headings);
-        let is_missing = |group: &[&str]| !group.iter().any(|name| header.position(name).is_some());
-        let mut is_complete = true;
-        for group in REQUIRED.into_iter().filter(|group| is_missing(group)) {
-            if group == PARTIES && has_organiser {
+        for column in layout.corrections.columns() {
+            if header.position(column).is_none() {
+                header.headings.resize(header.headings.len().max(MAX_COLUMNS), None);
+                header.headings.push(column_named(column));
+            }
+        }
+        for group in REQUIRED {
+            let is_present = group.iter().any(|name| header.position(name).is_some());
+            if is_present || (group == PARTIES && layout.has_organiser) {
                 continue;
             }
             let message = format!("is required: a column {}", group.join(" or "));
             errors.push(group[0], Code::Required, message);
-            is_complete = false;
+            header.is_complete = false;
         }
-        is_complete.then_some(header)
+        header
+    }
+
+    /// Returns the headings of the file with their columns. A column without a name has an empty heading.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, Option<&'static str>)> {
+        let column = |heading: &Option<Heading>| heading.and_then(|heading| named_column(heading.name));
+        self.written.iter().map(String::as_str).zip(self.headings.iter().map(column))
+    }
+
+    /// Returns the place and the name of each column, also of those that the file lacks.
+    pub(crate) fn all_columns(&self) -> impl Iterator<Item = (usize, &'static str)> {
+        let columns = self.headings.iter().enumerate();
+        columns.filter_map(|(position, heading)| Some((position, named_column(heading.as_ref()?.name)?)))
+    }
+
+    /// Returns the columns that only corrections have.
+    pub(crate) fn appended(&self) -> impl Iterator<Item = &'static str> {
+        self.headings.iter().skip(MAX_COLUMNS).flatten().map(|heading| heading.name)
+    }
+
+    /// Returns the heading of a column in the file, or its name.
+    pub(crate) fn heading_of<'a>(&'a self, column: &'a str) -> &'a str {
+        let written = self.file_position(column).and_then(|position| self.written.get(position));
+        written.map_or(column, String::as_str)
+    }
+
+    /// Returns the kind of the column at this place.
+    pub(crate) fn kind(&self, position: usize) -> Option<Kind> {
+        self.headings.get(position).copied().flatten()?.kind
+    }
+
+    /// Returns true for the column of problems.
+    pub(crate) fn is_problems(&self, position: usize) -> bool {
+        self.headings.get(position).copied().flatten().is_some_and(|heading| heading.name == PROBLEMS)
     }
 
     /// Returns true for the sample row of the template.
     pub(crate) fn is_sample(&self, cells: &[Cell]) -> bool {
         let is_marker = |cell: &Cell| matches!(cell, Cell::Text(text) if text.trim().eq_ignore_ascii_case(SAMPLE_REFERENCE));
-        self.0.iter().zip(cells).any(|(heading, cell)| {
+        self.headings.iter().zip(cells).any(|(heading, cell)| {
             heading.is_some_and(|heading| heading.name == "reference") && is_marker(cell)
         })
     }
@@ -117,7 +197,7 @@ impl HeaderRow {
         let is_required = |name: &str| REQUIRED.iter().any(|group| group.contains(&name));
         let is_empty =
             |cell: &Cell| cell.is_blank() || matches!(cell, Cell::Number(number) if number.is_formula);
-        let mut cells = self.0.iter().zip(&row.cells);
+        let mut cells = self.headings.iter().zip(&row.cells);
         row.formulas == Formulas::Nothing
             && cells.all(|(heading, cell)| {
                 !heading.is_some_and(|heading| is_required(heading.name)) || is_empty(cell)
@@ -126,7 +206,12 @@ impl HeaderRow {
 
     /// Returns the index of a column.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.0.iter().position(|heading| heading.is_some_and(|heading| heading.name == name))
+        self.headings.iter().position(|heading| heading.is_some_and(|heading| heading.name == name))
+    }
+
+    /// Returns the index of a column that the file has.
+    pub(crate) fn file_position(&self, name: &str) -> Option<usize> {
+        self.position(name).filter(|position| *position < MAX_COLUMNS)
     }
 
     /// Reads the cells of a row by the names of their columns.
@@ -138,7 +223,7 @@ impl HeaderRow {
     ) -> NamedCells {
         let (mut object, mut id, mut has_unnamed) = (Map::new(), None, false);
         for (i, cell) in cells.into_iter().enumerate() {
-            let heading = self.0.get(i).copied().flatten();
+            let heading = self.headings.get(i).copied().flatten();
             let is_covered = matches!(cell, Cell::Covered(_)) && heading.is_some();
             if cell.is_blank() && !is_covered {
                 continue;
@@ -149,7 +234,7 @@ impl HeaderRow {
             };
             let Some(kind) = kind else {
                 let Cell::Text(text) = cell else { continue };
-                if name == UNKNOWN {
+                if [UNKNOWN, NOT_READ, PROBLEMS].contains(&name) {
                 } else if text.contains(['\n', '\r']) {
                     errors.push(name, Code::Format, "must not have line breaks: a quote may be missing");
                 } else if name == ID {
@@ -166,11 +251,27 @@ impl HeaderRow {
     }
 }
 
-/// Returns the column with this name, in any case.
+/// Returns the column that a heading names: by its name or that of [`PROBLEMS`], in any case, or by an alias.
 fn known_column(written: &str) -> Option<Heading> {
-    let member = MEMBERS.iter().find(|member| member.name.eq_ignore_ascii_case(written))?;
+    let named = MEMBERS.iter().find(|member| member.name.eq_ignore_ascii_case(written));
+    if let Some(heading) = named.and_then(|member| column_named(member.name)) {
+        return Some(heading);
+    }
+    if written.eq_ignore_ascii_case(PROBLEMS) {
+        return Some(Heading::ignored(PROBLEMS));
+    }
+    alias(written).and_then(column_named)
+}
+
+fn column_named(name: &str) -> Option<Heading> {
+    let member = MEMBERS.iter().find(|member| member.name == name)?;
     let column = member.column?;
     Some(Heading { name: member.name, kind: column.is_stored.then_some(column.kind) })
+}
+
+/// Returns the name of a column if it is one.
+pub(crate) fn named_column(name: &str) -> Option<&'static str> {
+    column_named(name).map(|heading| heading.name)
 }
 
 /// Code and message for a cell that is refused.
@@ -189,17 +290,18 @@ fn read_cell(kind: Kind, cell: Cell, options: CellOptions) -> Result<Option<Valu
         }
         (Kind::Date, Cell::Number(number)) => json!(number.value.to_string()),
         (Kind::Text | Kind::Tags, Cell::Number(number)) => return number_as_text(kind, &number),
-        (Kind::Date, Cell::Date(date)) => json!(date.map_err(|message| (Code::Format, message.into()))?),
-        (Kind::Number, Cell::Date(_)) => {
+        (Kind::Date, Cell::Date(date)) => json!(date),
+        (Kind::Date, Cell::NoDate(message, _)) => return Err((Code::Format, message.into())),
+        (Kind::Number, Cell::Date(_) | Cell::NoDate(..)) => {
             let message = "must be a number; the cell has a date format: format it as a number";
             return Err((Code::Type, message.into()));
         }
-        (Kind::Text | Kind::Tags, Cell::Date(_)) => {
+        (Kind::Text | Kind::Tags, Cell::Date(_) | Cell::NoDate(..)) => {
             let message = "is a date cell, and the spreadsheet may have changed what was typed: format the cell as \
                 text, then type it again";
             return Err((Code::Format, message.into()));
         }
-        (_, Cell::Invalid(fault, message)) => return Err((fault.into(), message.into())),
+        (_, Cell::Invalid(fault, message, _)) => return Err((fault.into(), message.into())),
         (_, Cell::Covered(area)) => {
             let message = format!("is part of the merged cells {area}: unmerge them and fill in each cell");
             return Err((Code::Format, message.into()));

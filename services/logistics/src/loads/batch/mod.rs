@@ -1,21 +1,32 @@
 //! Batches: imports of loads from CSV and XLSX files, all or none (docs/api/batches.md).
 //!
 //! 1. [`receive`] writes the uploaded files to temporary files.
-//! 2. [`validate`] reads all rows in one pass, collects errors, and writes valid loads to another temporary file.
-//! 3. [`prepare_import`] stores the loads of a large import on SQLite, hidden, in several transactions.
-//! 4. [`PreparedImport::commit`](prepared_import::PreparedImport::commit) stores the loads of other imports in one
-//!    transaction, or makes the hidden ones visible.
+//! 2. [`validate`] reads all rows, collects what is wrong with them, and writes valid ones to other temporary files.
+//! 3. [`ReadBatch`] compares them with loads where the answer depends on that, and answers dry runs.
+//! 4. [`prepare_import`] stores the loads of a large import on SQLite, hidden, in several transactions.
+//! 5. [`PreparedImport::commit`](prepared_import::PreparedImport::commit) checks the rows again and, in one transaction,
+//!    edits loads, and stores the loads of other imports or makes the hidden ones visible.
 
+mod checked;
+mod corrections;
+mod detect;
 mod existing;
+mod faults;
 mod header;
+mod headings;
 mod model;
 mod options;
 mod prepared_import;
+mod read_batch;
+mod recognised;
 mod row;
+mod second_reading;
 mod similar;
 mod spooled_import;
 mod store;
+mod table;
 mod template;
+mod update;
 mod upload;
 mod validator;
 
@@ -23,23 +34,22 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::Bytes;
 use common::{Error, FairLimiter, FairPermit, SchemaValidator, TenantLimits};
 use database::Id;
 use parking_lot::Mutex;
 use tables::TableLimits;
 use tokio::sync::Notify;
 
-pub(super) use existing::find_existing;
 pub(super) use model::BatchResult;
+pub(super) use options::SheetFormat;
 pub(super) use prepared_import::prepare_import;
 pub(crate) use prepared_import::run_large_imports;
-pub(super) use spooled_import::SpooledImport;
+pub(super) use read_batch::ReadBatch;
+pub(super) use template::workbook as template;
 pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
-pub(super) use validator::{ValidatedBatch, validate};
+pub(super) use validator::validate;
 
 use crate::Settings;
-use crate::commodities::Catalogue;
 use crate::loads::form::BatchRow;
 
 /// The number of batches that are validated at a time. Each takes a core and some memory.
@@ -59,7 +69,6 @@ pub(crate) struct Batches {
     waiting: TenantLimits,
     max_files: usize,
     limits: TableLimits,
-    template: Bytes,
     /// The large imports of this process that have not ended.
     running: Arc<Mutex<HashSet<Id>>>,
     /// Wakes [`run_large_imports`].
@@ -67,11 +76,11 @@ pub(crate) struct Batches {
 }
 
 impl Batches {
-    /// Compiles the schemas and writes the template.
+    /// Compiles the schemas.
     ///
     /// # Errors
-    /// If a schema does not compile or the template cannot be written, which is a bug.
-    pub(crate) fn new(settings: &Settings, catalogue: &Catalogue) -> anyhow::Result<Self> {
+    /// If a schema does not compile, which is a bug.
+    pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
         Ok(Self {
             form: SchemaValidator::new()?,
             row: SchemaValidator::new()?,
@@ -79,15 +88,9 @@ impl Batches {
             waiting: TenantLimits::new(MAX_WAITING),
             max_files: settings.batch_files,
             limits: TableLimits { rows: settings.batch_rows, bytes: settings.batch_bytes },
-            template: template::workbook(catalogue)?.into(),
             running: Arc::default(),
             ended: Arc::default(),
         })
-    }
-
-    /// Returns the template as a workbook.
-    pub(super) fn template(&self) -> Bytes {
-        self.template.clone()
     }
 
     /// Waits for the tenant's turn and runs `work` on a blocking thread. Returns its result and the permit.

@@ -1,64 +1,113 @@
 //! The response to a batch, and the contents that it imports.
 
-use common::Error;
-use common::validation::ValidationErrors;
+use common::validation::FieldError;
 use common::wire::Warning;
-use database::Id;
+use database::{Id, Timestamp};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
-use super::options::IfExists;
-
-/// The maximum number of errors in a response (docs/api/batches.md, "Import").
-pub(crate) const MAX_ERRORS: usize = 1000;
+use super::options::{IfExists, MatchBy};
+use super::recognised::RecognisedFile;
+use super::second_reading::RowCells;
+use super::update::RowChanges;
 
 /// The response to a batch.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct BatchResult {
     /// One sentence for people.
-    message: String,
+    pub(crate) message: String,
     /// Always `success`.
     #[schema(value_type = String)]
-    status: &'static str,
+    pub(crate) status: &'static str,
     /// The number of loads that were created, or would be created by a dry run.
-    count: usize,
+    pub(crate) count: usize,
     /// With `ifExists=skip`: the number of rows that were left out, because their loads exist already.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    skipped: Option<usize>,
-    /// The ids of the loads, in the order of the rows. Empty for a dry run.
+    pub(crate) skipped: Option<usize>,
+    /// With `ifExists=update`: the number of loads that were changed, or would be changed by a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) updated: Option<usize>,
+    /// With `ifExists=update`: the number of rows that equal their loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) unchanged: Option<usize>,
+    /// With `invalidRows=leaveOut`: the number of rows that were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) left_out: Option<usize>,
+    /// With `invalidRows=leaveOut`: the entries of these rows, the first 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) validation: Option<Vec<FieldError>>,
+    /// The ids of the loads that were created, in the order of the rows. Empty for a dry run.
     #[schema(value_type = Vec<String>)]
-    ids: Vec<Id>,
+    pub(crate) ids: Vec<Id>,
     /// What looks wrong about the files, such as hidden rows or similar references. Absent if there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(required = false)]
-    warnings: Vec<Warning>,
+    pub(crate) warnings: Vec<Warning>,
+    /// What was recognised in each file.
+    pub(crate) recognised: Vec<RecognisedFile>,
+    /// With `include=rows`: the cells of the rows with entries, the first 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) rows: Option<Vec<RowCells>>,
+    /// Of a dry run with `ifExists=update`: what would change, the first 1,000 loads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) changes: Option<Vec<RowChanges>>,
+    /// With `ifExists=skip`: the rows whose cells differ from their loads, the first 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) differing: Option<Vec<usize>>,
+    /// Of a dry run: the new rows whose reference a load of another delivery date has, the first 1,000.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) same_reference: Option<Vec<SameReference>>,
+}
+
+/// A row whose reference a load of another delivery date has.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SameReference {
+    /// The number of the row, from 0.
+    pub(crate) row: usize,
+    /// The newest load with the reference.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) load_id: Id,
+    #[serde(rename = "deliveryDateISO")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) delivery_at: Timestamp,
 }
 
 impl BatchResult {
-    /// Returns the result for loads that were created. `skipped`: the number of rows that were left out.
-    pub(crate) fn created(ids: Vec<Id>, skipped: Option<usize>, warnings: Vec<Warning>) -> Self {
-        let count = ids.len();
-        let were = if count == 1 { "load was" } else { "loads were" };
-        let message = format!("{count} {were} created{}.", describe_skipped(skipped));
-        Self { message, status: "success", count, skipped, ids, warnings }
-    }
-
-    /// Returns the result of a dry run.
-    pub(crate) fn dry_run(count: usize, skipped: Option<usize>, warnings: Vec<Warning>) -> Self {
-        let loads = if count == 1 { "load" } else { "loads" };
-        let skipped_rows = describe_skipped(skipped);
-        let message = format!("Dry run: {count} {loads} would be created{skipped_rows}; nothing was stored.");
-        Self { message, status: "success", count, skipped, ids: Vec::new(), warnings }
-    }
-}
-
-fn describe_skipped(skipped: Option<usize>) -> String {
-    match skipped {
-        None | Some(0) => String::new(),
-        Some(1) => ", 1 row skipped".to_owned(),
-        Some(count) => format!(", {count} rows skipped"),
+    /// Adds the sentence for people.
+    pub(crate) fn with_message(mut self, dry_run: bool) -> Self {
+        let loads = |count: usize| if count == 1 { "load" } else { "loads" };
+        let rows = |count: usize| if count == 1 { "row" } else { "rows" };
+        let created = match (self.count, dry_run) {
+            (count, true) => format!("Dry run: {count} {} would be created", loads(count)),
+            (1, false) => "1 load was created".to_owned(),
+            (count, false) => format!("{count} loads were created"),
+        };
+        let mut parts = vec![created];
+        let mut add = |count: Option<usize>, noun: &dyn Fn(usize) -> &'static str, verb: &str| {
+            parts.extend(
+                count.filter(|count| *count > 0).map(|count| format!("{count} {} {verb}", noun(count))),
+            );
+        };
+        add(self.updated, &loads, "updated");
+        add(self.unchanged, &rows, "unchanged");
+        add(self.skipped, &rows, "skipped");
+        add(self.left_out, &rows, "left out");
+        let end = if dry_run { "; nothing was stored." } else { "." };
+        self.message = parts.join(", ") + end;
+        self.status = "success";
+        self
     }
 }
 
@@ -74,6 +123,8 @@ pub(crate) struct Import {
     pub repeat: bool,
     /// What happens to rows whose loads exist already.
     pub if_exists: IfExists,
+    /// What the load of a row that exists already has in common with the row.
+    pub match_by: MatchBy,
 }
 
 /// A file of a batch.
@@ -90,7 +141,7 @@ impl Import {
         organisation_id: &str,
         files: impl Iterator<Item = (&'a [u8; 32], Option<&'a str>)>,
         repeat: bool,
-        if_exists: IfExists,
+        (if_exists, match_by): (IfExists, MatchBy),
     ) -> Self {
         let (mut hashes, names): (Vec<[u8; 32]>, Vec<_>) = files.unzip();
         let file = |(hash, name): (&[u8; 32], Option<&str>)| ImportedFile {
@@ -100,21 +151,28 @@ impl Import {
         let files = hashes.iter().zip(names).map(file).collect();
         hashes.sort_unstable();
         let combined_hash = hex_sha256(&hashes.concat());
-        Self { organisation_id: organisation_id.to_owned(), files, combined_hash, repeat, if_exists }
+        Self {
+            organisation_id: organisation_id.to_owned(),
+            files,
+            combined_hash,
+            repeat,
+            if_exists,
+            match_by,
+        }
     }
 
-    /// Returns true if a content that was imported before is refused. With `ifExists=skip` the rows themselves are
-    /// compared instead.
+    /// Returns true if a content that was imported before is refused. With `ifExists=skip` and `update` the rows
+    /// themselves are compared instead.
     pub(crate) fn refuses_repeats(&self) -> bool {
-        !self.repeat && self.if_exists != IfExists::Skip
+        !self.repeat && !matches!(self.if_exists, IfExists::Skip | IfExists::Update)
+    }
+
+    /// Returns true if rows are compared with loads.
+    pub(crate) fn compares_loads(&self) -> bool {
+        self.if_exists != IfExists::Create
     }
 }
 
 fn hex_sha256(bytes: &[u8]) -> String {
     base16ct::lower::encode_string(&Sha256::digest(bytes))
-}
-
-/// Returns the response for rows with errors.
-pub(crate) fn rows_error(errors: ValidationErrors, failed_rows: usize) -> Error {
-    Error::Validation(errors).with("failedRows", failed_rows)
 }

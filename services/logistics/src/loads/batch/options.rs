@@ -1,5 +1,5 @@
-//! The options of a batch: what rows that exist already mean, and how the texts of the files are read
-//! (docs/api/batches.md, "Spreadsheets").
+//! The options of a batch: what rows that exist already and invalid rows mean, and how the texts of the files are read
+//! (docs/api/batches.md).
 
 use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,77 @@ pub(crate) enum IfExists {
     Skip,
     /// They are errors.
     Refuse,
+    /// Their cells edit the loads.
+    Update,
+}
+
+/// What the load of a row that exists already has in common with the row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum MatchBy {
+    /// The reference and the delivery date.
+    #[default]
+    ReferenceAndDate,
+    /// The reference.
+    Reference,
+}
+
+/// What happens to a batch with invalid rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum InvalidRows {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// They are left out.
+    LeaveOut,
+}
+
+/// What a response contains besides its usual members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Include {
+    /// The cells of the rows with entries.
+    Rows,
+}
+
+/// The format in which a dry run returns the sheet with the problems of its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(crate) enum SheetFormat {
+    Csv,
+    Xlsx,
+}
+
+/// A value that the form states, or that is decided from the content of each file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Choice<T> {
+    /// The word `auto`.
+    Auto(AutoWord),
+    /// Another word.
+    Given(T),
+}
+
+/// The word `auto`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum AutoWord {
+    /// `auto`
+    Auto,
+}
+
+impl<T: Default> Default for Choice<T> {
+    fn default() -> Self {
+        Self::Given(T::default())
+    }
+}
+
+impl<T> Choice<T> {
+    /// Returns the stated value, or `None` for `auto`.
+    pub(crate) fn given(self) -> Option<T> {
+        if let Self::Given(value) = self { Some(value) } else { None }
+    }
 }
 
 /// The order of day and month in dates that are texts. ISO dates are accepted in every order.

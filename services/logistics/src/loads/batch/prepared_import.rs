@@ -6,6 +6,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix_web::web::Data;
+use common::system::DueShare;
 use common::{Error, FailureStreak, JsonResponse};
 use database::{AnyConnection, Database, Id};
 use parking_lot::Mutex;
@@ -14,8 +16,12 @@ use tokio::time::timeout;
 use webhooks::Webhooks;
 
 use super::Batches;
+use super::checked::Purpose;
+use super::read_batch::{Preview, ReadBatch};
 use super::spooled_import::SpooledImport;
 use super::store::IMPORT_RUNNING;
+use crate::Logistics;
+use crate::commodities::Catalogue;
 use crate::loads::store::{
     LoadRow, announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
@@ -60,16 +66,25 @@ pub(crate) struct PreparedImport {
     import: Arc<Mutex<SpooledImport>>,
     /// The loads that are stored already, of a large import on SQLite.
     large: Option<LargeImport>,
+    /// The answer to a dry run.
+    dry_run: Option<JsonResponse>,
 }
 
 impl PreparedImport {
-    /// Stores all loads, or makes them visible. Does neither for a dry run. Can be called again if the transaction is
-    /// retried.
+    /// Stores all loads, or makes them visible. Does neither for a dry run. Returns the answer, and the shares of files
+    /// that are due. Can be called again if the transaction is retried.
     ///
     /// # Errors
     /// Those of [`SpooledImport::commit`] and [`LargeImport::finish`].
-    pub(crate) fn commit(&self, c: &mut AnyConnection) -> Result<JsonResponse, Error> {
-        self.import.lock().commit(c, |import, c, is_new| match &self.large {
+    pub(crate) fn commit(
+        &self,
+        c: &mut AnyConnection,
+        catalogue: &Catalogue,
+    ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
+        if let Some(answer) = &self.dry_run {
+            return Ok((answer.clone(), Vec::new()));
+        }
+        self.import.lock().commit(c, catalogue, |import, c, is_new| match &self.large {
             Some(large) => large.finish(c, is_new),
             None => import.insert(c, is_new),
         })
@@ -83,25 +98,32 @@ impl Drop for LargeImport {
     }
 }
 
-/// Prepares an import for its transaction: stores the loads of a large import on SQLite, hidden.
+/// Prepares an import for its transaction: stores the loads of a large import on SQLite, hidden. Answers a dry run.
 ///
 /// # Errors
 /// Those of [`SpooledImport::commit`].
-pub(crate) async fn prepare_import(
-    batches: &Batches,
-    db: &Database,
-    import: SpooledImport,
-) -> Result<PreparedImport, Error> {
-    let is_large = db.is_sqlite() && import.rows_to_store() > ROWS_PER_TRANSACTION;
-    let import = Arc::new(Mutex::new(import));
-    // Only for warnings: other writes do not wait for it.
-    let read = import.clone();
-    db.read(move |c| read.lock().find_similar(c)).await?;
-    if !is_large {
-        return Ok(PreparedImport { import, large: None });
+pub(crate) async fn prepare_import(app: &Data<Logistics>, batch: ReadBatch) -> Result<PreparedImport, Error> {
+    let (db, batches) = (&app.db, &app.batches);
+    let Preview { import, checked } = batch.preview(app).await?;
+    let is_large = db.is_sqlite() && import.lock().rows_to_store() > ROWS_PER_TRANSACTION;
+    if let Some(checked) = checked.filter(|_| import.lock().dry_run) {
+        let dry_run = import.lock().answer(&checked, &checked.is_new())?;
+        return Ok(PreparedImport { import, large: None, dry_run: Some(dry_run) });
     }
-    let checked = import.clone();
-    let is_new = db.write(move |c| checked.lock().check(c)).await?;
+    if !is_large {
+        return Ok(PreparedImport { import, large: None, dry_run: None });
+    }
+    let (checked, service) = (import.clone(), app.clone());
+    let check = move |c: &mut AnyConnection| {
+        let import = checked.lock();
+        let checked = import.check(c, &service.commodities, Purpose::Plan)?;
+        import.refuse(c, &checked)?;
+        Ok::<_, Error>(checked.is_new())
+    };
+    let is_new = db.write(check).await?;
+    if !is_new.contains(&true) {
+        return Ok(PreparedImport { import, large: None, dry_run: None });
+    }
     let mut rows = import.lock().rows(is_new.clone())?;
     let large = LargeImport::new(batches, is_new);
     let id = large.id;
@@ -117,7 +139,7 @@ pub(crate) async fn prepare_import(
         }
         db.write(move |c| stage(c, id, &part)).await?;
     }
-    Ok(PreparedImport { import, large: Some(large) })
+    Ok(PreparedImport { import, large: Some(large), dry_run: None })
 }
 
 /// Announces the loads of large imports, and deletes those of imports that failed, as long as the service runs. Returns

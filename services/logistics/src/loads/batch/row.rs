@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use common::validation::{Code, FieldError, ValidationErrors};
-use common::wire::{ExternalId, Name};
+use common::wire::{ExternalId, Name, fold};
 use common::{Caller, Error};
 use database::{Id, Timestamp};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::commodities::Catalogue;
@@ -32,6 +33,28 @@ pub(crate) struct RowContext<'a> {
     pub(crate) reports_errors: bool,
     /// The suggestions for unknown names of commodities so far: many rows have the same one.
     pub(crate) suggestions: HashMap<String, Vec<String>>,
+    /// Rows may edit loads, or are compared with them.
+    pub(crate) keeps_cells: bool,
+}
+
+/// A valid row.
+pub(crate) struct ParsedRow {
+    /// The load that it creates. `None` if it lacks cells of a new load.
+    pub(crate) load: Option<Load>,
+    pub(crate) reference: String,
+    /// `None` if the cell is blank.
+    pub(crate) delivery_at: Option<Timestamp>,
+    /// Its cells, if [`RowContext::keeps_cells`] is true.
+    pub(crate) cells: Option<GivenCells>,
+}
+
+/// The cells of a row with which a load is edited or compared. Blank ones are left out.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct GivenCells {
+    /// The members of a [`LoadPatch`](crate::loads::form::LoadPatch).
+    pub(crate) patch: Value,
+    pub(crate) organiser_id: Option<String>,
+    pub(crate) organiser_name: Option<String>,
 }
 
 const REQUIRED: &str = "is required";
@@ -70,23 +93,26 @@ impl RowContext<'_> {
 }
 
 impl BatchRow {
-    /// Converts the row. If it is invalid, adds the reasons to `errors` and returns `None`; also if `errors` has
-    /// entries before.
+    /// Converts the row, and adds what is wrong with it to `errors`.
     ///
     /// # Errors
     /// 500 if the row was not validated by its schema.
-    pub(crate) fn into_load(
+    pub(crate) fn parse(
         mut self,
         context: &mut RowContext<'_>,
         errors: &mut ValidationErrors,
-    ) -> Result<Option<Load>, Error> {
+    ) -> Result<ParsedRow, Error> {
         let commodity_id = self.commodity_id(context, errors);
         if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
             errors.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
+        self.name_own_organisation(context.caller);
+        let cells = context.keeps_cells.then(|| self.given_cells(commodity_id));
         let (organiser, carrier) = self.parties(context, errors);
+        let (reference, delivery_at) = (self.reference.0.clone(), self.delivery_date.start());
+        let mut row = ParsedRow { load: None, reference, delivery_at, cells };
         if !errors.is_empty() {
-            return Ok(None);
+            return Ok(row);
         }
         let fields = SharedFields {
             commodity_id: commodity_id.unwrap_or_default(),
@@ -100,7 +126,42 @@ impl BatchRow {
             tags: self.tags,
         };
         let load = fields.into_load(context.catalogue, context.caller, self.weight_net)?;
-        Ok(Some(Load { organiser, carrier, ..load }))
+        row.load = Some(Load { organiser, carrier, ..load });
+        Ok(row)
+    }
+
+    /// Returns the cells that are not blank.
+    fn given_cells(&self, commodity_id: Option<f64>) -> GivenCells {
+        let mut patch = Map::new();
+        let mut add = |name: &str, value: Value| {
+            let is_blank = value.is_null() || value == json!("") || value == json!([]);
+            if !is_blank {
+                patch.insert(name.to_owned(), value);
+            }
+        };
+        add("reference", json!(self.reference));
+        add("deliveryDateISO", json!(self.delivery_date));
+        add("commodityId", json!(commodity_id));
+        add("weight", json!(self.weight));
+        add("weightNet", json!(self.weight_net));
+        add("ticketNumber", json!(self.ticket_number));
+        add("vehicleRegistration", json!(self.vehicle_registration));
+        add("pickupPostcode", json!(self.pickup_postcode));
+        add("dropoffPostcode", json!(self.dropoff_postcode));
+        add("tags", json!(self.tags));
+        add("carrierId", json!(self.carrier_id));
+        add("carrierName", json!(self.carrier_name));
+        GivenCells {
+            patch: Value::Object(patch),
+            organiser_id: self.organiser_id.as_ref().map(|id| id.0.clone()),
+            organiser_name: self.organiser_name.as_ref().map(|name| name.0.clone()),
+        }
+    }
+
+    /// Adds the id of the caller's organisation to a party that is given by its name only.
+    fn name_own_organisation(&mut self, caller: &Caller) {
+        add_own_id(&mut self.organiser_id, self.organiser_name.as_ref(), caller);
+        add_own_id(&mut self.carrier_id, self.carrier_name.as_ref(), caller);
     }
 
     /// Returns the id of the commodity that id or name, or both, name.
@@ -147,6 +208,14 @@ impl BatchRow {
         if is_default {
             id.clone_from(&default.id);
         }
+        let has_carrier = carrier_id.is_some() || carrier_name.is_some() || errors.failed("carrierId");
+        let has_default = default.id.is_some() || default.name.is_some();
+        if let Some(own) = caller.organisation.as_ref().filter(|_| is_default && !has_default && !has_carrier)
+        {
+            // A token without the name of the organisation is no reason to refuse the row.
+            name = Some(Name(own.name.clone().unwrap_or_else(|| own.id.clone())));
+            id = Some(ExternalId(own.id.clone()));
+        }
         // The default name does not apply to a row with another organiser.
         if is_default
             || (name.is_none()
@@ -177,13 +246,23 @@ impl BatchRow {
     }
 }
 
+/// Adds the id of the caller's organisation to a party that has only a name, if that is the organisation's.
+pub(crate) fn add_own_id(id: &mut Option<ExternalId>, name: Option<&Name>, caller: &Caller) {
+    let Some(own) = caller.organisation.as_ref().filter(|_| id.is_none()) else { return };
+    let is_own = |name: &Name| own.name.as_ref().is_some_and(|own| fold(own) == fold(name));
+    if name.is_some_and(is_own) {
+        *id = Some(ExternalId(own.id.clone()));
+    }
+}
+
 /// What identifies the load of a valid row, and where the row is.
 #[derive(Debug)]
 pub(crate) struct RowIdentity {
     /// The load that the column `id` names.
     pub(crate) id: Option<Id>,
     pub(crate) reference: ComparedReference,
-    pub(crate) delivery_at: Timestamp,
+    /// `None` if the cell is blank, which rows that edit loads permit.
+    pub(crate) delivery_at: Option<Timestamp>,
     /// The number of the row in the batch, from 0.
     pub(crate) index: usize,
     /// The line in its file.
@@ -192,6 +271,8 @@ pub(crate) struct RowIdentity {
     pub(crate) file: Option<Arc<str>>,
     /// The other organisation that the row names.
     pub(crate) naming: Option<Naming>,
+    /// What is wrong with the row unless its load exists.
+    pub(crate) if_new: Vec<FieldError>,
 }
 
 impl RowIdentity {

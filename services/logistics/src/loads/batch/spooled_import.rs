@@ -1,92 +1,153 @@
-//! The valid loads of a batch in a temporary file, and how they are stored.
+//! The valid rows of a batch in temporary files, and how they are stored.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::sync::mpsc::sync_channel;
 
-use common::validation::{Code, ValidationErrors};
+use common::system::{DueShare, FoundFiles};
 use common::wire::Warning;
-use common::{Caller, Error, FairPermit, JsonResponse, Reason};
+use common::{Caller, Error, FairPermit, JsonResponse};
 use database::{AnyConnection, Id, Json};
-use serde_json::json;
 
-use super::existing::{find_existing, refuse_existing};
-use super::model::{BatchResult, Import, MAX_ERRORS, rows_error};
+use super::checked::{Checked, MAX_LISTED, Plan, Purpose, check};
+use super::faults::{Faults, MAX_ERRORS, Members, with_members};
+use super::model::{BatchResult, Import, SameReference};
 use super::options::IfExists;
-use super::row::RowIdentity;
+use super::recognised::RecognisedFile;
+use super::row::{GivenCells, RowIdentity};
+use super::second_reading::RowCells;
 use super::similar::{self, SimilarRow, find_similar};
-use super::store::{record, refuse_repeat, serialize_lookups};
+use super::store::{record, refuse_repeat};
 use super::upload::disk_error;
+use crate::commodities::Catalogue;
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
-use crate::loads::store::{LoadRow, create_many};
-use crate::organisations::{NamedBy, find_blocked};
+use crate::loads::reference::{ComparedReference, FoldedHash};
+use crate::loads::store::{CreatedLoad, LoadRow, create_many, find_by_reference};
 
 /// The number of rows that the second thread prepares at a time: all of an import that is stored in one transaction on
 /// SQLite. Up to three times as many are in memory.
 const ROWS_PER_CHUNK: usize = 1_000;
 const BUFFER_BYTES: usize = 64 << 10;
-/// Message for a batch that names organisations that have blocked its sender.
-const BLOCKED: &str =
-    "An organisation that rows name has blocked the one that names it as organiser or carrier.";
 
-/// The valid loads of a batch.
+/// The valid rows of a batch.
 pub(crate) struct SpooledImport {
-    import: Import,
-    caller: Caller,
-    dry_run: bool,
+    pub(super) import: Import,
+    pub(super) caller: Caller,
+    pub(super) dry_run: bool,
+    /// Rows with entries are left out.
+    pub(super) leaves_out: bool,
+    /// What is wrong with the rows that are left out.
+    pub(super) faults: Faults,
+    pub(super) recognised: Vec<RecognisedFile>,
+    /// The cells of rows with entries, if the response has them.
+    pub(super) row_cells: Option<Vec<RowCells>>,
+    /// The files of loads that get another carrier, by the load.
+    pub(super) shared_files: HashMap<Id, FoundFiles>,
+    /// The rows that are skipped and differ from their loads.
+    pub(super) differing: Vec<usize>,
+    same_reference: Vec<SameReference>,
     ids: Vec<Id>,
-    /// What identifies the loads, in their order.
-    identities: Vec<RowIdentity>,
+    /// What identifies the loads of the rows, in their order.
+    pub(super) identities: Vec<RowIdentity>,
     warnings: Vec<Warning>,
     similar: Vec<SimilarRow>,
-    /// The documents, one per line.
+    /// The documents of new loads, one per line. Empty for a row that lacks cells of a new load.
     documents: BufWriter<File>,
+    /// The cells of rows that are compared with loads, one row per line.
+    cells: Option<BufWriter<File>>,
     /// Held until the import is stored: imports of an organisation run one after the other.
     permit: Option<FairPermit>,
 }
 
+fn spool() -> Result<BufWriter<File>, Error> {
+    Ok(BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile().map_err(disk_error)?))
+}
+
+/// Returns the lines of a temporary file.
+fn lines(file: &File) -> Result<impl Iterator<Item = std::io::Result<String>> + Send + use<>, Error> {
+    let mut file = file.try_clone().map_err(disk_error)?;
+    file.rewind().map_err(disk_error)?;
+    Ok(BufReader::with_capacity(BUFFER_BYTES, file).lines())
+}
+
 impl SpooledImport {
-    /// Returns an import without loads.
+    /// Returns an import without rows. `keeps_cells`: its rows are compared with loads.
     ///
     /// # Errors
     /// 503 if the temporary folder is full or missing.
-    pub(crate) fn new(import: Import, caller: Caller, dry_run: bool) -> Result<Self, Error> {
-        let documents = BufWriter::with_capacity(BUFFER_BYTES, tempfile::tempfile().map_err(disk_error)?);
+    pub(crate) fn new(
+        import: Import,
+        caller: Caller,
+        dry_run: bool,
+        keeps_cells: bool,
+    ) -> Result<Self, Error> {
         Ok(Self {
             import,
             caller,
             dry_run,
+            leaves_out: false,
+            faults: Faults::new(MAX_ERRORS),
+            recognised: Vec::new(),
+            row_cells: None,
+            shared_files: HashMap::new(),
+            differing: Vec::new(),
+            same_reference: Vec::new(),
             ids: Vec::new(),
             identities: Vec::new(),
             warnings: Vec::new(),
             similar: Vec::new(),
-            documents,
+            documents: spool()?,
+            cells: if keeps_cells { Some(spool()?) } else { None },
             permit: None,
         })
     }
 
     /// Holds the permit until the import is stored.
-    pub(crate) fn with_permit(mut self, permit: FairPermit) -> Self {
+    pub(crate) fn hold(&mut self, permit: FairPermit) {
         self.permit = Some(permit);
-        self
     }
 
-    /// Returns the number of loads, or 0 for a dry run.
+    /// Returns the number of rows, or 0 for a dry run.
     pub(super) fn rows_to_store(&self) -> usize {
         if self.dry_run { 0 } else { self.ids.len() }
     }
 
-    /// Adds a load.
+    /// Adds a row: the load that it creates, if it has all cells of one, and the cells, if they are kept.
     ///
     /// # Errors
     /// 503 if the temporary folder is full.
-    pub(crate) fn add(&mut self, load: &Load) -> Result<(), Error> {
-        self.ids.push(load.id);
-        let mut line = serde_json::to_vec(load)?;
+    pub(crate) fn add(&mut self, load: Option<&Load>, cells: Option<&GivenCells>) -> Result<(), Error> {
+        self.ids.push(load.map_or_else(Id::new, |load| load.id));
+        let mut line = load.map(serde_json::to_vec).transpose()?.unwrap_or_default();
         line.push(b'\n');
-        self.documents.write_all(&line).map_err(disk_error)
+        self.documents.write_all(&line).map_err(disk_error)?;
+        if let (Some(file), Some(cells)) = (&mut self.cells, cells) {
+            let mut line = serde_json::to_vec(cells)?;
+            line.push(b'\n');
+            file.write_all(&line).map_err(disk_error)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is buffered to the temporary files.
+    ///
+    /// # Errors
+    /// 503 if the temporary folder is full.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        self.documents.flush().map_err(disk_error)?;
+        self.cells.as_mut().map_or(Ok(()), BufWriter::flush).map_err(disk_error)
+    }
+
+    /// Returns the cells of the rows, or nothing if they are not kept.
+    ///
+    /// # Errors
+    /// 503 if the temporary file cannot be read.
+    pub(super) fn cells(&self) -> Result<impl Iterator<Item = Result<GivenCells, Error>> + use<>, Error> {
+        let lines = self.cells.as_ref().map(|file| lines(file.get_ref())).transpose()?;
+        let parse = |line: std::io::Result<String>| Ok(serde_json::from_str(&line.map_err(disk_error)?)?);
+        Ok(lines.into_iter().flatten().map(parse))
     }
 
     /// Adds a warning to the response.
@@ -94,7 +155,7 @@ impl SpooledImport {
         self.warnings.extend(warning);
     }
 
-    /// Sets what identifies the loads, in their order.
+    /// Sets what identifies the loads of the rows, in their order.
     pub(crate) fn set_identities(&mut self, identities: Vec<RowIdentity>) {
         self.identities = identities;
     }
@@ -105,63 +166,122 @@ impl SpooledImport {
         Ok(())
     }
 
-    /// Checks the import and, unless this is a dry run, stores its loads with `store`, which gets whether each is new.
-    /// Can be called again if the transaction is retried.
+    /// Finds the new rows whose reference a load of another delivery date has.
+    pub(super) fn find_same_reference(
+        &mut self,
+        c: &mut AnyConnection,
+        checked: &Checked,
+    ) -> Result<(), Error> {
+        let new = self.identities.iter().zip(&checked.plans).zip(&checked.existing);
+        let new = new.filter(|((_, plan), existing)| **plan == Plan::New && existing.is_none());
+        let new: Vec<&RowIdentity> = new.map(|((row, _), _)| row).collect();
+        let keys = new.iter().map(|row| row.reference.similarity_key.as_str()).collect();
+        let mut newest: HashMap<FoldedHash, CreatedLoad> = HashMap::new();
+        for load in find_by_reference(c, self.caller.organisation_id_or_empty(), &keys)? {
+            newest.insert(ComparedReference::new(load.reference.clone()).folded, load);
+        }
+        let same = |row: &&RowIdentity| {
+            let load = newest.get(&row.reference.folded)?;
+            Some(SameReference { row: row.index, load_id: load.id, delivery_at: load.delivery_at })
+        };
+        self.same_reference = new.iter().filter_map(same).take(MAX_LISTED).collect();
+        Ok(())
+    }
+
+    /// Checks the rows, as [`check`] does.
     ///
     /// # Errors
-    /// 400 for rows that exist already and are refused, 403 for new ones that name an organisation that has blocked the
-    /// one in whose name they are sent, 409 if a content was imported before.
+    /// Those of [`check`].
+    pub(super) fn check(
+        &self,
+        c: &mut AnyConnection,
+        catalogue: &Catalogue,
+        purpose: Purpose,
+    ) -> Result<Checked, Error> {
+        check(c, self, catalogue, purpose)
+    }
+
+    /// Returns the error of the batch, if what was found forbids to store it.
+    ///
+    /// # Errors
+    /// Those of [`Self::refuse_rows`], and 409 if a content was imported before.
+    pub(super) fn refuse(&self, c: &mut AnyConnection, checked: &Checked) -> Result<(), Error> {
+        self.refuse_rows(checked)?;
+        refuse_repeat(c, &self.import)
+    }
+
+    /// Returns the error of the rows of the batch, if they forbid to store it.
+    ///
+    /// # Errors
+    /// 400 and 403 for rows with entries, unless these are left out and other rows remain.
+    pub(super) fn refuse_rows(&self, checked: &Checked) -> Result<(), Error> {
+        let is_left = checked.plans.iter().any(|plan| *plan != Plan::LeftOut);
+        if !checked.faults.is_empty() && !(self.leaves_out && is_left) {
+            return Err(with_members(checked.faults.clone().into_error(), &self.members()?));
+        }
+        Ok(())
+    }
+
+    /// Returns what the body of an error contains besides its usual members.
+    pub(super) fn members(&self) -> Result<Members, Error> {
+        let mut members = vec![("recognised", serde_json::to_value(&self.recognised)?)];
+        if let Some(rows) = &self.row_cells {
+            members.push(("rows", serde_json::to_value(rows)?));
+        }
+        Ok(members)
+    }
+
+    /// Returns the answer.
+    ///
+    /// # Errors
+    /// 500 if it cannot be serialized.
+    pub(super) fn answer(&self, checked: &Checked, is_new: &[bool]) -> Result<JsonResponse, Error> {
+        let if_exists = self.import.if_exists;
+        let updates = if_exists == IfExists::Update;
+        let new_ids = self.ids.iter().zip(is_new).filter(|(_, is_new)| **is_new).map(|(id, _)| *id);
+        let mut warnings = self.warnings.clone();
+        warnings.extend(similar::warnings(&self.similar, &self.identities, is_new));
+        let result = BatchResult {
+            count: checked.count(Plan::New),
+            skipped: (if_exists == IfExists::Skip).then(|| checked.count(Plan::Skip)),
+            updated: updates.then_some(checked.updated),
+            unchanged: updates.then_some(checked.unchanged),
+            left_out: self.leaves_out.then(|| checked.faults.failed_rows()),
+            validation: self.leaves_out.then(|| checked.faults.left_out()),
+            ids: if self.dry_run { Vec::new() } else { new_ids.collect() },
+            warnings,
+            recognised: self.recognised.clone(),
+            rows: self.row_cells.clone(),
+            changes: (updates && self.dry_run).then(|| checked.changes.clone()),
+            differing: (if_exists == IfExists::Skip).then(|| self.differing.clone()),
+            same_reference: self.dry_run.then(|| self.same_reference.clone()),
+            ..BatchResult::default()
+        };
+        JsonResponse::json(&result.with_message(self.dry_run))
+    }
+
+    /// Checks the import and stores it: edits loads, and creates new ones with `store`, which gets whether each row is
+    /// new. Returns the answer, and the shares of files that are due. Can be called again if the transaction is retried.
+    ///
+    /// # Errors
+    /// Those of [`Self::refuse`].
     pub(super) fn commit(
         &mut self,
         c: &mut AnyConnection,
+        catalogue: &Catalogue,
         store: impl FnOnce(&mut Self, &mut AnyConnection, &[bool]) -> Result<(), Error>,
-    ) -> Result<JsonResponse, Error> {
-        let is_new = self.check(c)?;
-        let new_ids = self.ids.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
-        let ids: Vec<Id> = new_ids.map(|(id, _)| *id).collect();
-        let skipped =
-            (self.import.if_exists == IfExists::Skip).then_some(self.ids.len().saturating_sub(ids.len()));
-        let mut warnings = self.warnings.clone();
-        warnings.extend(similar::warnings(&self.similar, &self.identities, &is_new));
-        if self.dry_run {
-            return JsonResponse::json(&BatchResult::dry_run(ids.len(), skipped, warnings));
-        }
-        if !ids.is_empty() {
+    ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
+        let mut checked = self.check(c, catalogue, Purpose::Store)?;
+        self.refuse(c, &checked)?;
+        let is_new = checked.is_new();
+        if is_new.contains(&true) || checked.updated > 0 {
             record(c, &self.import)?;
+        }
+        if is_new.contains(&true) {
             store(self, c, &is_new)?;
         }
-        JsonResponse::json(&BatchResult::created(ids, skipped, warnings))
-    }
-
-    /// Returns for each load whether it is new.
-    ///
-    /// # Errors
-    /// Those of [`Self::commit`].
-    pub(super) fn check(&self, c: &mut AnyConnection) -> Result<Vec<bool>, Error> {
-        let is_new = self.find_new(c)?;
-        let new_rows = self.identities.iter().zip(&is_new).filter(|(_, is_new)| **is_new);
-        check_not_blocked(c, new_rows.map(|(row, _)| row))?;
-        refuse_repeat(c, &self.import)?;
-        Ok(is_new)
-    }
-
-    fn find_new(&self, c: &mut AnyConnection) -> Result<Vec<bool>, Error> {
-        let if_exists = self.import.if_exists;
-        if if_exists == IfExists::Create {
-            return Ok(vec![true; self.ids.len()]);
-        }
-        if !self.dry_run {
-            serialize_lookups(c, &self.import.organisation_id)?;
-        }
-        let existing = find_existing(c, &self.caller, &self.identities)?;
-        if if_exists == IfExists::Refuse {
-            let mut errors = ValidationErrors::default();
-            let refused_rows = refuse_existing(&self.identities, &existing, MAX_ERRORS, &mut errors);
-            if refused_rows > 0 {
-                return Err(rows_error(errors, refused_rows));
-            }
-        }
-        Ok(existing.iter().map(Option::is_none).collect())
+        let shares = std::mem::take(&mut checked.shares);
+        Ok((self.answer(&checked, &is_new)?, shares))
     }
 
     /// Returns the rows of the new loads.
@@ -172,11 +292,8 @@ impl SpooledImport {
         &mut self,
         is_new: Vec<bool>,
     ) -> Result<impl Iterator<Item = Result<LoadRow, Error>> + Send + use<>, Error> {
-        self.documents.flush().map_err(disk_error)?;
-        let (mut file, creator) =
-            (self.documents.get_ref().try_clone().map_err(disk_error)?, Creator::of(&self.caller));
-        file.rewind().map_err(disk_error)?;
-        let lines = BufReader::with_capacity(BUFFER_BYTES, file).lines().zip(is_new);
+        let creator = Creator::of(&self.caller);
+        let lines = lines(self.documents.get_ref())?.zip(is_new);
         // An error of the file is not left out.
         let new = lines.filter(|(line, is_new)| line.is_err() || *is_new);
         Ok(new.map(move |(line, _)| parse_row(line, &creator)))
@@ -209,31 +326,4 @@ fn parse_row(line: std::io::Result<String>, creator: &Creator) -> Result<LoadRow
     let document = line.map_err(disk_error)?;
     let load = serde_json::from_str(&document)?;
     Ok(LoadRow::with_document(&load, Json(document)).created_by(creator))
-}
-
-/// Checks, with one query, that no organisation that these rows name has blocked the one that names it.
-///
-/// # Errors
-/// 403 (docs/api/loads.md, "Block list") with an entry for each of these rows, up to [`MAX_ERRORS`].
-fn check_not_blocked<'a>(
-    c: &mut AnyConnection,
-    rows: impl Iterator<Item = &'a RowIdentity> + Clone,
-) -> Result<(), Error> {
-    let namings = rows.filter_map(|row| Some((row, row.naming.as_ref()?)));
-    let pairs: HashSet<&NamedBy> = namings.clone().map(|(_, naming)| &*naming.pair).collect();
-    let blocked = find_blocked(c, &pairs.into_iter().collect::<Vec<_>>())?;
-    let refused = || namings.clone().filter(|(_, naming)| blocked.contains(&*naming.pair));
-    let mut errors = ValidationErrors::default();
-    errors.extend(refused().take(MAX_ERRORS).map(|(row, naming)| {
-        let message = "has blocked the organisation that names it";
-        let mut error = row.error(naming.column, Code::Forbidden, message);
-        error.data.insert("reason".to_owned(), json!(Reason::Blocked));
-        error
-    }));
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let failed_rows = refused().count();
-    let error = Error::ForbiddenFields(errors, BLOCKED).with("reason", json!(Reason::Blocked));
-    Err(error.with("failedRows", failed_rows))
 }

@@ -1,31 +1,68 @@
 //! The template of a batch as a workbook (docs/api/batches.md, "Template").
 
 use anyhow::Context;
+use common::Caller;
 use rust_xlsxwriter::{
     Color, DataValidation, ExcelDateTime, Format, FormatAlign, Formula, Workbook, Worksheet, XlsxError,
 };
 
+use super::headings::ALIASES;
 use crate::commodities::Catalogue;
 use crate::loads::members::{Column, Kind, Sample, stored_columns};
 
 /// The rows with drop-down lists: the most that a batch may have, below the header row.
 const LAST_ROW: u32 = 50_000;
 const COMMODITIES: &str = "Commodities";
+const COLUMNS: &str = "Columns";
 const COLUMN_WIDTH: u16 = 18;
 
-/// Returns the template: an empty table with a sample row, and a second sheet with the commodities.
+/// What the columns are for, by their names.
+const EXPLANATIONS: [(&str, &str); 16] = [
+    ("reference", "Your reference of the load, up to 100 characters"),
+    ("deliveryDateISO", "The day of the delivery, such as 2026-03-01, or a date-time with offset"),
+    ("organiserId", "The id of the organisation that orders the load. Without organiser and carrier: yours"),
+    ("organiserName", "Its name. It can be left out for your own organisation"),
+    ("carrierId", "The id of the organisation that moves the load"),
+    ("carrierName", "Its name, which is needed with carrierId"),
+    ("commodityId", "The id of the commodity: see the sheet Commodities. Required without commodityName"),
+    ("commodityName", "The name of the commodity: see the sheet Commodities. Required without commodityId"),
+    ("weight", "The agreed weight in tonnes, up to 1,000"),
+    ("weightNet", "The net weight in tonnes, up to 1,000"),
+    ("weightUnit", "tonne, or empty"),
+    ("vehicleRegistration", "The registration of the vehicle"),
+    ("ticketNumber", "The number of the weighbridge ticket"),
+    ("pickupPostcode", "The postcode where the load is collected"),
+    ("dropoffPostcode", "The postcode where the load is delivered"),
+    ("tags", "Up to 50 labels, separated by semicolons"),
+];
+/// The columns of which every load needs a cell.
+const REQUIRED: [&str; 2] = ["reference", "deliveryDateISO"];
+/// The columns of which every load needs one.
+const ONE_REQUIRED: [&str; 2] = ["commodityId", "commodityName"];
+
+/// Returns the template: an empty table with a sample row that names the caller's organisation, a sheet that explains
+/// the columns, and a sheet with the commodities.
 ///
 /// # Errors
 /// If the workbook cannot be written, which is a bug.
-pub(super) fn workbook(catalogue: &Catalogue) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn workbook(catalogue: &Catalogue, caller: &Caller) -> anyhow::Result<Vec<u8>> {
     let mut book = Workbook::new();
     let last_commodity = catalogue.entries().count() + 1;
-    table(book.add_worksheet(), last_commodity).context("cannot write the sheet of loads")?;
+    table(book.add_worksheet(), last_commodity, caller).context("cannot write the sheet of loads")?;
+    columns(book.add_worksheet()).context("cannot write the sheet of columns")?;
     commodities(book.add_worksheet(), catalogue).context("cannot write the sheet of commodities")?;
     Ok(book.save_to_buffer()?)
 }
 
-fn table(sheet: &mut Worksheet, last_commodity: usize) -> Result<(), XlsxError> {
+fn table(sheet: &mut Worksheet, last_commodity: usize, caller: &Caller) -> Result<(), XlsxError> {
+    let own = |name: &str| {
+        let own = caller.organisation.as_ref()?;
+        match name {
+            "organiserId" => Some(own.id.as_str()),
+            "organiserName" => own.name.as_deref(),
+            _ => None,
+        }
+    };
     sheet.set_name("Loads")?.set_freeze_panes(1, 0)?;
     let sample = Format::new().set_font_color(Color::Gray).set_italic();
     for (column, (name, Column { kind, sample: cell, .. })) in (0..).zip(stored_columns()) {
@@ -36,7 +73,7 @@ fn table(sheet: &mut Worksheet, last_commodity: usize) -> Result<(), XlsxError> 
         match cell {
             Sample::Empty => {}
             Sample::Text(text) => {
-                sheet.write_with_format(1, column, text, &sample)?;
+                sheet.write_with_format(1, column, own(name).unwrap_or(text), &sample)?;
             }
             Sample::Number(number) => {
                 sheet.write_with_format(1, column, number, &sample)?;
@@ -54,6 +91,31 @@ fn table(sheet: &mut Worksheet, last_commodity: usize) -> Result<(), XlsxError> 
             _ => continue,
         };
         sheet.add_data_validation(1, column, LAST_ROW, column, &list)?;
+    }
+    Ok(())
+}
+
+/// Writes what each column is for, whether it is required, and the headings that name it too.
+fn columns(sheet: &mut Worksheet) -> Result<(), XlsxError> {
+    sheet.set_name(COLUMNS)?.set_freeze_panes(1, 0)?;
+    for (column, (name, width)) in
+        (0..).zip([("column", 20), ("required", 12), ("explanation", 80), ("headings", 60)])
+    {
+        sheet.set_column_width(column, width)?;
+        sheet.write_with_format(0, column, name, &header())?;
+    }
+    for (row, (name, _)) in (1..).zip(stored_columns()) {
+        let required = match name {
+            _ if REQUIRED.contains(&name) => "yes",
+            _ if ONE_REQUIRED.contains(&name) => "one of two",
+            _ => "",
+        };
+        let explanation = EXPLANATIONS.iter().find(|(column, _)| *column == name);
+        let headings: Vec<_> =
+            ALIASES.iter().filter(|(_, column)| *column == name).map(|(heading, _)| *heading).collect();
+        sheet.write_string(row, 0, name)?.write_string(row, 1, required)?;
+        sheet.write_string(row, 2, explanation.map_or("", |(_, text)| *text))?;
+        sheet.write_string(row, 3, headings.join(", "))?;
     }
     Ok(())
 }
@@ -81,5 +143,16 @@ fn column_format(kind: Kind) -> Format {
         Kind::Date => Format::new().set_num_format("yyyy-mm-dd"),
         Kind::Number => Format::new(),
         Kind::Text | Kind::Tags => Format::new().set_num_format("@"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn explains_every_column() {
+        let explained: Vec<_> = EXPLANATIONS.iter().map(|(name, _)| *name).collect();
+        assert_eq!(explained, stored_columns().map(|(name, _)| name).collect::<Vec<_>>());
     }
 }

@@ -1,7 +1,8 @@
-//! Validates all rows of a batch in one pass: collects errors, spools valid loads, and warns of rows that a sheet
+//! Reads and validates all rows of a batch: collects what is wrong, spools valid loads, and warns of rows that a sheet
 //! hides.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::sync::Arc;
 
 use common::multipart::Form;
@@ -9,64 +10,70 @@ use common::validation::{Code, FieldError, ValidationErrors};
 use common::wire::Warning;
 use common::{Caller, Error};
 use serde_json::{Map, json};
-use tables::{Budget, TableError, TableReader, TableRow, TextEncoding, cell_name};
+use tables::{Budget, TableError, TableRow, cell_name};
 
 use super::Batches;
-use super::existing::{Existing, refuse_existing};
-use super::header::{HeaderRow, NamedCells};
-use super::model::{Import, MAX_ERRORS, rows_error};
-use super::options::{CellOptions, IfExists};
-use super::row::{Namings, RowContext, RowIdentity, reword_errors};
+use super::detect::{Detected, detect};
+use super::faults::{self, Faults, MAX_ERRORS, MAX_PROBLEMS};
+use super::header::NamedCells;
+use super::model::Import;
+use super::options::{CellOptions, DateOrder, DecimalSeparator, IfExists, InvalidRows, MatchBy};
+use super::read_batch::ReadBatch;
+use super::recognised::{RecognisedFile, Samples};
+use super::row::{Namings, ParsedRow, RowContext, RowIdentity, add_own_id, reword_errors};
+use super::second_reading::{ReadFile, SecondReading};
 use super::spooled_import::SpooledImport;
-use super::upload::{LoadBatchForm, UploadedFile, parse_form, table_error};
+use super::table::{FileRow, Layout, Table};
+use super::upload::{UploadedFile, parse_form, table_error};
 use crate::commodities::Catalogue;
-use crate::loads::form::FOREIGN_LOAD;
 use crate::loads::model::Load;
 use crate::loads::reference::ComparedReference;
-
-/// The maximum number of rows that are validated after the first one for another organisation. An invalid cell in them
-/// takes precedence over the 403.
-const MAX_ROWS_AFTER_FOREIGN: usize = 1000;
 
 struct BatchValidator<'a> {
     batches: &'a Batches,
     context: RowContext<'a>,
+    layout: &'a Layout,
+    /// What the form states, or `None` where each file decides.
+    stated: (Option<DateOrder>, Option<DecimalSeparator>),
+    if_exists: IfExists,
+    match_by: MatchBy,
+    leaves_out: bool,
     /// The number of rows read so far, of all files.
     rows: usize,
-    errors: ValidationErrors,
-    failed_rows: usize,
-    /// The index of the first row for another organisation than the caller's.
-    first_foreign_row: Option<usize>,
-    budget: Budget,
+    /// A file was not read to its end.
+    is_incomplete: bool,
+    faults: Faults,
+    budgets: Budgets,
     import: SpooledImport,
-    options: CellOptions,
-    encoding: TextEncoding,
-    if_exists: IfExists,
+    recognised: Vec<RecognisedFile>,
     /// What identifies the loads of valid rows.
     identities: Vec<RowIdentity>,
     namings: Namings,
 }
 
-/// The result of a validation.
-pub(crate) enum ValidatedBatch {
-    Valid(Box<SpooledImport>),
-    Invalid(InvalidBatch),
+/// The budgets of the readings of all files.
+struct Budgets {
+    rows: Budget,
+    /// Of the reading that decides what the form leaves open.
+    detection: Budget,
+    /// Of counting the rows of other sheets.
+    sheets: Budget,
 }
 
-/// The table that is being read.
-#[derive(Default)]
-struct Table {
+/// A table that is being validated.
+struct Source<'a> {
+    table: Table<'a>,
+    options: CellOptions,
     /// The name of the file if there are several.
     file: Option<Arc<str>>,
     /// The name of the sheet of a workbook.
     sheet: Option<String>,
-    header: Option<HeaderRow>,
 }
 
 /// Why a file was not read to its end.
 enum FileError {
-    /// The file cannot be read as a table. After [`TableError::Refused`] the next files are still validated; any other
-    /// error fails the batch.
+    /// The file cannot be read as a table. After an error that concerns this file only, the next files are still
+    /// validated; any other error fails the batch.
     Table(TableError),
     /// The whole batch fails.
     Batch(Error),
@@ -78,23 +85,40 @@ impl From<TableError> for FileError {
     }
 }
 
-/// Validates a batch. Blocks the thread.
+/// Reads and validates a batch. Blocks the thread.
 ///
 /// # Errors
-/// 403 if all rows are valid and one is for another organisation. 413 and 503.
+/// 400 for a file that cannot be read, 413 and 503.
 pub(crate) fn validate(
     batches: &Batches,
     catalogue: &Catalogue,
     caller: &Caller,
     form: Form<UploadedFile>,
-) -> Result<ValidatedBatch, Error> {
-    let (mut fields, mut errors) = parse_form(&form, batches);
-    let organiser = fields.take_organiser(&errors);
-    let (options, if_exists) = (fields.cell_options(), fields.if_exists);
-    let LoadBatchForm { dry_run, repeat, encoding, .. } = fields;
+) -> Result<ReadBatch, Error> {
+    let (mut fields, errors) = parse_form(&form, batches);
+    let mut organiser = fields.take_organiser(&errors);
+    add_own_id(&mut organiser.id, organiser.name.as_ref(), caller);
+    let stated = (fields.date_order.given(), fields.decimal.given());
+    let has_own = caller.organisation.is_some() && organiser.name.is_none();
+    let layout = Layout {
+        has_organiser: organiser.id.is_some() || has_own,
+        headings: fields.headings,
+        corrections: fields.corrections,
+        sheet: fields.sheet,
+        encoding: fields.encoding.given(),
+    };
     let files = form.files.iter().map(|file| (&file.hash, file.name.as_deref()));
-    let import = Import::new(caller.organisation_id_or_empty(), files, repeat, if_exists);
-    errors.extend(duplicate_files(&form.files));
+    let import = Import::new(
+        caller.organisation_id_or_empty(),
+        files,
+        fields.repeat,
+        (fields.if_exists, fields.match_by),
+    );
+    let mut faults = Faults::new(if fields.format.is_some() { MAX_PROBLEMS } else { MAX_ERRORS });
+    faults.add_to_upload(errors);
+    faults.add_to_upload(duplicate_files(&form.files));
+    let keeps_cells = matches!(fields.if_exists, IfExists::Update | IfExists::Skip);
+    let budget = || Budget::new(batches.limits);
     let mut validator = BatchValidator {
         batches,
         context: RowContext {
@@ -104,38 +128,52 @@ pub(crate) fn validate(
             lacks_organiser_name: false,
             reports_errors: true,
             suggestions: HashMap::new(),
+            keeps_cells,
         },
+        layout: &layout,
+        stated,
+        if_exists: fields.if_exists,
+        match_by: fields.match_by,
+        leaves_out: fields.invalid_rows == InvalidRows::LeaveOut || fields.format.is_some(),
         rows: 0,
-        errors,
-        failed_rows: 0,
-        first_foreign_row: None,
-        budget: Budget::new(batches.limits),
-        import: SpooledImport::new(import, caller.clone(), dry_run)?,
-        options,
-        encoding,
-        if_exists,
+        is_incomplete: false,
+        faults,
+        budgets: Budgets { rows: budget(), detection: budget(), sheets: budget() },
+        import: SpooledImport::new(import, caller.clone(), fields.dry_run, keeps_cells)?,
+        recognised: Vec::new(),
         identities: Vec::new(),
         namings: Namings::default(),
     };
     let has_several_files = form.files.len() > 1;
+    let mut read = Vec::new();
     // An empty file already has an error.
     for upload in form.files.into_iter().filter(|file| !file.is_empty()) {
-        let name = upload.name.unwrap_or_default();
-        let name = has_several_files.then(|| Arc::from(name));
-        let result = validator.file(upload.file, name.as_ref());
-        let name = name.as_deref();
-        match result {
-            Ok(()) => {}
-            Err(FileError::Table(error @ TableError::Refused { .. })) => {
-                if let Error::Validation(errors) = table_error(error, name) {
-                    validator.errors.extend(errors);
+        let name: Arc<str> = upload.name.unwrap_or_default().into();
+        let shown = has_several_files.then(|| name.clone());
+        match validator.file(&upload.file, &name, shown.as_ref()) {
+            Ok(options) => read.push(ReadFile { file: upload.file, name: shown, options }),
+            Err(FileError::Table(error @ (TableError::Refused { .. } | TableError::UnknownSheet(_)))) => {
+                validator.is_incomplete = true;
+                if let Error::Validation(errors) = table_error(error, shown.as_deref()) {
+                    validator.faults.add_to_upload(errors);
                 }
             }
-            Err(FileError::Table(error)) => return Err(table_error(error, name)),
+            Err(FileError::Table(error)) => return Err(table_error(error, shown.as_deref())),
             Err(FileError::Batch(error)) => return Err(error),
         }
     }
-    validator.finish()
+    validator.finish();
+    let BatchValidator { faults, mut import, recognised, identities, .. } = validator;
+    import.set_identities(identities);
+    import.leaves_out = fields.invalid_rows == InvalidRows::LeaveOut;
+    Ok(ReadBatch {
+        import,
+        faults,
+        recognised,
+        reading: SecondReading { files: read, layout, limits: batches.limits },
+        include: fields.include,
+        format: fields.format,
+    })
 }
 
 /// Returns an error for each file with the same content as an earlier one.
@@ -154,89 +192,169 @@ fn duplicate_files(files: &[UploadedFile]) -> ValidationErrors {
     errors
 }
 
-impl BatchValidator<'_> {
-    fn file(&mut self, file: std::fs::File, name: Option<&Arc<str>>) -> Result<(), FileError> {
+impl<'a> BatchValidator<'a> {
+    /// Validates a file. Returns how its cells are read.
+    fn file(&mut self, file: &File, name: &str, shown: Option<&Arc<str>>) -> Result<CellOptions, FileError> {
         let max_rows = self.batches.limits.rows;
-        let mut reader = TableReader::open(file, self.encoding, HeaderRow::rank, &mut self.budget)?;
-        let mut table = Table { file: name.cloned(), sheet: reader.sheet().map(str::to_owned), header: None };
-        let first = reader.next(&mut self.budget)?.unwrap_or(TableRow { line: 1, ..TableRow::default() });
-        let mut errors = ValidationErrors::default();
-        let header = HeaderRow::parse(&first.cells, self.context.organiser.id.is_some(), &mut errors);
-        self.add_errors(errors, |path| path, first.line, &table);
-        table.header = header;
+        let detected = detect(file, self.layout, self.rows, self.stated, &mut self.budgets.detection)?;
+        self.ask(&detected, shown);
+        let table = Table::open(file, self.layout, false, &mut self.budgets.rows)?;
+        let sheet = table.sheet().map(str::to_owned);
+        let mut source = Source { options: detected.options(), file: shown.cloned(), sheet, table };
+        let header_errors = std::mem::take(&mut source.table.header_errors);
+        let line = source.table.header_line();
+        self.faults.add_to_upload(header_errors.into_iter().map(|error| source.locate(error, line)));
+        let mut samples = Samples::of(&source.table);
+        let read = self.rows(&mut source, &mut samples, max_rows);
+        let Source { mut table, options, .. } = source;
+        let file = RecognisedFile::new(name, &mut table, samples, &detected, &mut self.budgets.sheets)?;
+        self.recognised.push(file);
+        read?;
+        Ok(options)
+    }
+
+    /// Adds an error for each option that the texts of a file leave open.
+    fn ask(&mut self, detected: &Detected, file: Option<&Arc<str>>) {
+        let asked = [
+            (
+                detected.asks_date_order,
+                "dateOrder",
+                ["dmy", "mdy"],
+                "its dates could have the day or the month first",
+            ),
+            (
+                detected.asks_decimal,
+                "decimal",
+                ["point", "comma"],
+                "its commas could be decimal or separate thousands",
+            ),
+        ];
+        for (_, option, allowed, reason) in asked.into_iter().filter(|(is_asked, ..)| *is_asked) {
+            let mut data = Map::from_iter([("allowed".to_owned(), json!(allowed))]);
+            data.extend(file.map(|name| ("file".to_owned(), json!(name))));
+            let message = format!("is required, because the file does not tell: {reason}");
+            let error = FieldError { path: option.to_owned(), message, code: Code::Required, data };
+            self.faults.add_to_upload([error]);
+        }
+    }
+
+    /// Validates the rows of a table.
+    fn rows(
+        &mut self,
+        source: &mut Source<'a>,
+        samples: &mut Samples,
+        max_rows: usize,
+    ) -> Result<(), FileError> {
         let mut hidden = HiddenRows::default();
-        while let Some(row) = reader.next(&mut self.budget)? {
-            if self.rows == max_rows {
+        while let Some(row) = source.table.next(&mut self.rows, &mut self.budgets.rows)? {
+            let FileRow::Data(index, mut row) = row else { continue };
+            if index == max_rows {
                 let error = TableError::too_many("rows in all", max_rows);
                 return Err(FileError::Batch(table_error(error, None)));
             }
-            if let Some(header) = &table.header {
-                if header.is_sample(&row.cells) || header.is_filled_down(&row) {
-                    self.budget.take_blank_row()?;
-                    continue;
-                }
-                if row.is_hidden {
-                    hidden.add(self.rows, row.line);
-                }
-                self.row(header, &table, row).map_err(FileError::Batch)?;
+            samples.add(&row.cells);
+            if !source.table.header.is_complete {
+                continue;
             }
-            self.rows += 1;
-            if self.errors.is_empty()
-                && self.first_foreign_row.is_some_and(|first| self.rows - first > MAX_ROWS_AFTER_FOREIGN)
-            {
-                return Err(FileError::Batch(FOREIGN_LOAD));
+            source.table.correct(index, &mut row.cells);
+            // A row whose cells were all emptied keeps its number.
+            if row.is_blank() {
+                continue;
             }
+            if row.is_hidden {
+                hidden.add(index, row.line);
+            }
+            self.row(source, index, row).map_err(FileError::Batch)?;
         }
-        let warning = hidden.into_warning(table.sheet.as_deref(), table.file.as_deref());
-        self.import.warn(warning);
+        self.import.warn(hidden.into_warning(source.sheet.as_deref(), source.file.as_deref()));
         Ok(())
     }
 
-    fn row(&mut self, header: &HeaderRow, table: &Table, row: TableRow) -> Result<(), Error> {
+    fn row(&mut self, source: &Source<'_>, index: usize, row: TableRow) -> Result<(), Error> {
         let mut errors = ValidationErrors::default();
-        let NamedCells { object, id, has_unnamed } = header.name_cells(row.cells, self.options, &mut errors);
+        let cells = source.table.header.name_cells(row.cells, source.options, &mut errors);
+        let NamedCells { object, id, has_unnamed } = cells;
         let schema = &self.batches.row;
-        self.context.reports_errors = self.errors.len() < MAX_ERRORS;
-        let parsed = if self.context.reports_errors {
-            let (parsed, schema_errors) = schema.check(object);
-            reword_errors(schema_errors, self.options, &mut errors);
-            parsed
+        self.context.reports_errors = self.faults.has_room();
+        // Without room for more entries, an invalid row is only counted. A row that edits a load may lack cells, which
+        // only the full check tells.
+        let may_lack_cells = self.if_exists == IfExists::Update && self.leaves_out;
+        let (parsed, schema_errors) = if self.context.reports_errors || may_lack_cells {
+            schema.check(object)
         } else {
-            // The response has no room for more errors: an invalid row is only counted.
             let is_valid = errors.is_empty() && !has_unnamed;
             let Some(parsed) = is_valid.then(|| schema.valid(object)).flatten() else {
-                self.failed_rows += 1;
+                self.faults.add_to_row(index, []);
                 return Ok(());
             };
-            parsed
+            (parsed, ValidationErrors::default())
         };
-        let load = parsed.into_load(&mut self.context, &mut errors)?;
+        reword_errors(schema_errors, source.options, &mut errors);
+        let parsed = parsed.parse(&mut self.context, &mut errors)?;
         if has_unnamed {
             errors.push("", Code::Length, "has a cell in a column without a name");
-        } else if let Some(load) = load {
-            if !self.is_own(&load) {
-                self.first_foreign_row.get_or_insert(self.rows);
-            }
-            self.identities.push(RowIdentity {
-                id,
-                reference: ComparedReference::new(load.reference.clone()),
-                delivery_at: load.delivery_date,
-                index: self.rows,
-                line: row.line,
-                file: table.file.clone(),
-                naming: self.namings.find(&load, self.context.caller),
-            });
-            // After an error nothing will be stored.
-            let is_valid_so_far = self.errors.is_empty() && self.first_foreign_row.is_none();
-            return if is_valid_so_far { self.import.add(&load) } else { Ok(()) };
         }
-        self.failed_rows += 1;
-        let index = self.rows;
-        let row_path = |path: String| {
-            if path.is_empty() { format!("rows[{index}]") } else { format!("rows[{index}].{path}") }
+        let (if_new, errors) = self.split(errors, &parsed, id.is_some());
+        let locate = |errors: Vec<FieldError>| {
+            let located = errors.into_iter().map(|error| {
+                let error = source.locate(error, row.line);
+                let path = if error.path.is_empty() { String::new() } else { format!(".{}", error.path) };
+                FieldError { path: format!("rows[{index}]{path}"), ..error }
+            });
+            located.collect::<Vec<_>>()
         };
-        self.add_errors(errors, row_path, row.line, table);
+        if !errors.is_empty() {
+            self.faults.add_to_row(index, locate(errors));
+            return Ok(());
+        }
+        let mut if_new = locate(if_new);
+        if parsed.load.as_ref().is_some_and(|load| !self.is_own(load)) {
+            let (code, message) = faults::foreign();
+            let error =
+                FieldError { path: "organiserId".into(), message: message.into(), code, data: Map::new() };
+            let error = locate(vec![error]);
+            if self.if_exists != IfExists::Update {
+                self.faults.add_to_row(index, error);
+                return Ok(());
+            }
+            if_new.extend(error);
+        }
+        let ParsedRow { load, reference, delivery_at, cells } = parsed;
+        let caller = self.context.caller;
+        let identity = RowIdentity {
+            id,
+            reference: ComparedReference::new(reference),
+            delivery_at,
+            index,
+            line: row.line,
+            file: source.file.clone(),
+            naming: load.as_ref().and_then(|load| self.namings.find(load, caller)),
+            if_new,
+        };
+        // After an error nothing will be stored, but other rows may exist too.
+        if self.faults.is_empty() || self.leaves_out {
+            self.import.add(load.as_ref(), cells.as_ref())?;
+            self.identities.push(identity);
+        } else if self.if_exists == IfExists::Refuse {
+            self.identities.push(identity);
+        }
         Ok(())
+    }
+
+    /// Splits what is wrong with a row into what only a new load needs, and the rest. Only rows that may edit a load
+    /// can lack cells: those that name it by its id, or by what loads are compared by.
+    fn split(
+        &self,
+        errors: ValidationErrors,
+        row: &ParsedRow,
+        has_id: bool,
+    ) -> (Vec<FieldError>, Vec<FieldError>) {
+        let has_date = row.delivery_at.is_some() || self.match_by == MatchBy::Reference;
+        let names_load = has_id || (!row.reference.is_empty() && has_date);
+        if self.if_exists != IfExists::Update || !names_load {
+            return (Vec::new(), errors.into_iter().collect());
+        }
+        errors.into_iter().partition(|error| error.code == Code::Required)
     }
 
     /// Returns true if the caller may create the load by one of the JSON forms.
@@ -246,45 +364,33 @@ impl BatchValidator<'_> {
         caller.admin || parties.filter_map(|party| party.id.as_deref()).any(|id| caller.acts_for(id))
     }
 
-    /// Adds errors up to [`MAX_ERRORS`], with the line and the names of file, sheet and cell.
-    fn add_errors(
-        &mut self,
-        errors: ValidationErrors,
-        path: impl Fn(String) -> String,
-        line: u64,
-        table: &Table,
-    ) {
-        let left = MAX_ERRORS.saturating_sub(self.errors.len());
-        self.errors.extend(errors.into_iter().take(left).map(|mut error: FieldError| {
-            let column = table.header.as_ref().and_then(|header| header.position(&error.path));
-            error.path = path(error.path);
-            error.data.insert("line".into(), json!(line));
-            error.data.extend(table.file.as_deref().map(|file| ("file".into(), json!(file))));
-            if let Some(sheet) = &table.sheet {
-                error.data.insert("sheet".into(), json!(sheet));
-                error.data.extend(column.map(|column| ("cell".into(), json!(cell_name(column, line)))));
-            }
-            error
-        }));
-    }
-
-    fn finish(mut self) -> Result<ValidatedBatch, Error> {
+    fn finish(&mut self) {
+        let mut errors = ValidationErrors::default();
         if self.context.lacks_organiser_name {
-            self.errors.push("organisationName", Code::Required, "is required with organisationId");
+            errors.push("organisationName", Code::Required, "is required with organisationId");
         }
-        if self.rows == 0 && self.errors.is_empty() {
-            self.errors.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
+        if !self.is_incomplete {
+            self.layout.corrections.check_rows(self.rows, &mut errors);
         }
-        if !self.errors.is_empty() {
-            let refusable = if self.if_exists == IfExists::Refuse { self.identities } else { Vec::new() };
-            let invalid = InvalidBatch::new(self.errors, self.failed_rows, refusable);
-            return Ok(ValidatedBatch::Invalid(invalid));
+        let is_empty = self.identities.is_empty() && self.faults.is_empty() && errors.is_empty();
+        if is_empty {
+            errors.push_with("file", Code::Length, "must have rows", json!({ "minimum": 1 }));
         }
-        if self.first_foreign_row.is_some() {
-            return Err(FOREIGN_LOAD);
+        self.faults.add_to_upload(errors);
+    }
+}
+
+impl Source<'_> {
+    /// Adds the line and the names of file, sheet and cell.
+    fn locate(&self, mut error: FieldError, line: u64) -> FieldError {
+        let column = self.table.header.file_position(&error.path);
+        error.data.insert("line".into(), json!(line));
+        error.data.extend(self.file.as_deref().map(|file| ("file".into(), json!(file))));
+        if let Some(sheet) = &self.sheet {
+            error.data.insert("sheet".into(), json!(sheet));
+            error.data.extend(column.map(|column| ("cell".into(), json!(cell_name(column, line)))));
         }
-        self.import.set_identities(self.identities);
-        Ok(ValidatedBatch::Valid(Box::new(self.import)))
+        error
     }
 }
 
@@ -326,35 +432,5 @@ impl HiddenRows {
         data.extend(sheet.map(|sheet| ("sheet".to_owned(), json!(sheet))));
         data.extend(file.map(|file| ("file".to_owned(), json!(file))));
         Some(Warning { path: "file".into(), code: "hidden_rows".into(), message, data })
-    }
-}
-
-/// A batch that is not stored because of errors in its rows.
-pub(crate) struct InvalidBatch {
-    errors: ValidationErrors,
-    failed_rows: usize,
-    /// The valid rows that are errors too if their loads exist.
-    refusable: Arc<[RowIdentity]>,
-}
-
-impl InvalidBatch {
-    /// Returns a batch with these errors.
-    pub(crate) fn new(errors: ValidationErrors, failed_rows: usize, refusable: Vec<RowIdentity>) -> Self {
-        Self { errors, failed_rows, refusable: refusable.into() }
-    }
-
-    /// Returns the valid rows that are errors too if their loads exist.
-    pub(crate) fn refusable(&self) -> Arc<[RowIdentity]> {
-        self.refusable.clone()
-    }
-
-    /// Adds an error for each of these rows whose load exists.
-    pub(crate) fn refuse(&mut self, existing: &[Option<Existing>]) {
-        self.failed_rows += refuse_existing(&self.refusable, existing, MAX_ERRORS, &mut self.errors);
-    }
-
-    /// Returns the response.
-    pub(crate) fn into_error(self) -> Error {
-        rows_error(self.errors, self.failed_rows)
     }
 }

@@ -2,22 +2,22 @@
 
 use actix_web::patch;
 use actix_web::web::Data;
-use common::system::{self, FoundFiles};
+use common::system::FoundFiles;
 use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
 
 use crate::Logistics;
 use crate::examples;
+use crate::loads::change::store_change;
 use crate::loads::edit;
 use crate::loads::form::LoadPatch;
-use crate::loads::history::{EventType, NewEvent};
 use crate::loads::members::changes;
 use crate::loads::model::Load;
-use crate::loads::send::{file_owners, may_share_files};
-use crate::loads::store::{self, Update};
+use crate::loads::send::may_share_files;
+use crate::loads::store;
 use crate::loads::stored_load::StoredLoad;
-use crate::organisations::{NamedBy, check_not_blocked};
+use crate::organisations::check_not_blocked;
 
 /// Edit a load
 ///
@@ -62,7 +62,7 @@ pub(super) async fn update(
         // Reads again: another request may have changed the load.
         let stored = store::find_stored(c, &caller, id)?;
         edit::check_rights(&requested, &stored, &caller)?;
-        if let Some(naming) = new_carrier(&caller, &stored.load, &requested) {
+        if let Some(naming) = edit::new_carrier_named(&requested, &stored.load, &caller) {
             check_not_blocked(c, &naming)?;
         }
         edit::check_state(&requested, &stored, &caller, &condition)?;
@@ -72,21 +72,8 @@ pub(super) async fn update(
         if changes.is_empty() {
             return Ok((JsonResponse::json(&load)?.revision(load.revision), Vec::new()));
         }
-        let mut shares = Vec::new();
-        shares.extend(files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties()));
-        if changes.contains_key("carrierId") {
-            let (owners, carrier) = (file_owners(before, &load, &caller), load.carrier_id());
-            shares.extend(files.kept.share_owned(&caller, id, &owners, carrier.as_slice()));
-        }
-        load.revise();
-        shares.extend(store::release_carrier(c, before, &mut load, &caller)?);
-        let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, &caller) };
-        let update = Update { load: &load, event, proof: None };
-        let response = store::update(c, &update)?;
-        for share in &shares {
-            system::record_share(c, Some(share))?;
-        }
-        Ok::<_, Error>((response, shares))
+        let share = files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties());
+        store_change(c, &caller, &stored, load, changes, &files.kept, share.into_iter().collect())
     };
     let (response, shares) = app.db.write(effect).await?;
     app.webhooks.wake();
@@ -110,12 +97,6 @@ async fn find(app: &Logistics, caller: &Caller, path: &PathId) -> Result<StoredL
     app.db.read(move |c| store::find_stored(c, &reader, id)).await
 }
 
-/// Returns the new carrier that the patch names, if the load was not carried by it before.
-fn new_carrier(caller: &Caller, load: &Load, patch: &MergePatch<LoadPatch>) -> Option<NamedBy> {
-    let (named, by) = (edit::new_carrier(patch, load)?, load.principal(caller)?);
-    Some(NamedBy { named: named.to_owned(), by: by.to_owned() })
-}
-
 /// Checks the request against the present load, and looks up the files.
 async fn prepare(
     app: &Logistics,
@@ -126,7 +107,7 @@ async fn prepare(
 ) -> Result<PatchedFiles, Error> {
     let stored = found?;
     edit::check_rights(requested, &stored, caller)?;
-    if let Some(naming) = new_carrier(caller, &stored.load, requested) {
+    if let Some(naming) = edit::new_carrier_named(requested, &stored.load, caller) {
         app.db.read(move |c| check_not_blocked(c, &naming)).await?;
     }
     edit::check_state(requested, &stored, caller, condition)?;

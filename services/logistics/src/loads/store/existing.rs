@@ -128,3 +128,34 @@ pub(crate) fn find_similar(
         }
     })
 }
+
+/// The most loads with a reference that [`find_by_reference`] returns.
+const MAX_OF_REFERENCE: usize = 11;
+
+/// Returns the newest loads with one of these similarity keys that the organisation created and that are not cancelled,
+/// at most [`MAX_OF_REFERENCE`] with each reference, in the order of their creation.
+pub(crate) fn find_by_reference(
+    c: &mut AnyConnection,
+    organisation_id: &str,
+    keys: &BTreeSet<&str>,
+) -> Result<Vec<CreatedLoad>, Error> {
+    let statement = |keys: &str, condition: &str| {
+        format!(
+            "SELECT id, reference, delivery_at FROM (SELECT id, document ->> 'reference' AS reference, delivery_at, \
+             row_number() OVER (PARTITION BY document ->> 'reference' ORDER BY id DESC) AS place FROM loads \
+             WHERE created_by = $1 AND similarity_key {keys} AND status <> 'cancelled'{condition}) AS numbered \
+             WHERE place <= {MAX_OF_REFERENCE} ORDER BY id"
+        )
+    };
+    Ok(match c {
+        AnyConnection::Sqlite(c) => {
+            let sql = statement("IN (SELECT value FROM json_each($2))", &format!(" AND {NOT_STAGED}"));
+            let query = diesel::sql_query(sql).bind::<Text, _>(organisation_id);
+            query.bind::<Text, _>(json!(keys).to_string()).load(c)?
+        }
+        AnyConnection::Postgres(c) => {
+            let query = diesel::sql_query(statement("= ANY ($2)", "")).bind::<Text, _>(organisation_id);
+            query.bind::<Array<Text>, _>(keys.iter().copied().collect::<Vec<_>>()).load(c)?
+        }
+    })
+}

@@ -10,6 +10,8 @@ mod release;
 mod row;
 mod staged;
 
+use std::collections::HashMap;
+
 use common::{Caller, Error, JsonResponse, Precondition, Revised, system};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
@@ -28,7 +30,9 @@ pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, v
 use access::{not_visible, readable};
 pub(crate) use backfill::{backfill_at_start, run_backfill};
 pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
-pub(crate) use existing::{SimilarLoad, find_created, find_readable_ids, find_similar};
+pub(crate) use existing::{
+    CreatedLoad, SimilarLoad, find_by_reference, find_created, find_readable_ids, find_similar,
+};
 pub(crate) use fulltext::run_fulltext_indexer;
 use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
@@ -121,13 +125,34 @@ pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Rev
 /// # Errors
 /// 404 if there is no such load, 403 if the caller may not read it.
 pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<StoredLoad, Error> {
-    type Columns = (Json, i64, Option<Json>, Option<Json>, Option<String>);
-    let columns = (l::document, l::revision, l::proof, l::corrected_proof, l::created_by);
-    let query = readable(caller).filter(l::id.eq(id)).select(columns);
-    let Some((document, revision, proof, corrected, created_by)) = query.first::<Columns>(c).optional()?
-    else {
-        return Err(not_visible(c, id));
-    };
+    let query = readable(caller).filter(l::id.eq(id)).select(STORED_COLUMNS);
+    match query.first::<StoredRow>(c).optional()? {
+        Some(row) => parse_stored(row),
+        None => Err(not_visible(c, id)),
+    }
+}
+
+/// Returns those loads that the caller may read, by their ids.
+pub(crate) fn find_many_stored(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    ids: &[Id],
+) -> Result<HashMap<Id, StoredLoad>, Error> {
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows: Vec<StoredRow> =
+        readable(caller).filter(l::id.eq_any(ids.to_vec())).select(STORED_COLUMNS).load(c)?;
+    let stored = rows.into_iter().map(parse_stored);
+    stored.map(|stored| stored.map(|stored| (stored.load.id, stored))).collect()
+}
+
+/// The columns of a [`StoredLoad`].
+const STORED_COLUMNS: (l::document, l::revision, l::proof, l::corrected_proof, l::created_by) =
+    (l::document, l::revision, l::proof, l::corrected_proof, l::created_by);
+type StoredRow = (Json, i64, Option<Json>, Option<Json>, Option<String>);
+
+fn parse_stored((document, revision, proof, corrected, created_by): StoredRow) -> Result<StoredLoad, Error> {
     let load = parse(&document, created_by.as_deref(), revision)?;
     Ok(StoredLoad {
         created_by: created_by.or_else(|| load.creator_id().map(str::to_owned)).filter(|id| !id.is_empty()),

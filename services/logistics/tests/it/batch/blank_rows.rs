@@ -39,13 +39,13 @@ testkit::on_both! {
         // The incomplete header is reported, but not the blank rows.
         let header = "<row><c t='s'><v>0</v></c></row>";
         let within_limit = workbook(&(header.to_owned() + &"<row><c/></row>".repeat(1_000)));
-        assert_eq!(entries(&send_file(&app, within_limit).await).len(), 3);
+        assert_eq!(entries(&send_file(&app, within_limit).await).len(), 2);
         let too_many = workbook(&(header.to_owned() + &"<row/>".repeat(1_001)));
         assert_exceeds(&app, &[&too_many], 1_000).await;
         let cells = workbook(&format!("{header}<row>{}</row>", "<c/>".repeat(40_000)));
         assert_exceeds(&app, &[&cells], 40_000).await;
         let far = workbook(&(header.to_owned() + &"<row><c r='IV2'/></row>".repeat(1_000)));
-        assert_eq!(entries(&send_file(&app, far).await).len(), 3, "a cell far out is one cell");
+        assert_eq!(entries(&send_file(&app, far).await).len(), 2, "a cell far out is one cell");
         let tags = workbook(&format!("{header}<row>{}</row>", "<a/>".repeat(200_000)));
         assert_exceeds(&app, &[&tags], 400_000).await;
         let strings = [b"<sst>".to_vec(), b"<si/>".repeat(200_000)].concat();
@@ -53,16 +53,18 @@ testkit::on_both! {
         assert_exceeds(&app, &[&strings], 400_000).await;
     }
 
-    async fn rows_of_other_organisations_end_validation_early(backend) {
+    async fn invalid_cells_are_reported_before_rows_of_other_organisations(backend) {
         let app = crate::app(backend).await;
         let other_org = |count: usize, invalid: usize| {
             let row = |n| format!("R-{n},{},Feed Wheat,other,Other,1\n", if n == invalid { "soon" } else { "2026-03-01" });
             format!("{}\n{}", VALID_CSV.lines().next().unwrap(), (0..count).map(row).collect::<String>())
         };
-        // Invalid cells soon after them are reported instead.
-        assert_eq!(entries(&send_file(&app, other_org(900, 899)).await), ["rows[899].deliveryDateISO format 901"]);
-        assert_eq!(send_file(&app, other_org(3_000, 2_999)).await.error(403), "forbidden");
-        assert_eq!(send_file(&app, other_org(3_000, 3_000)).await.error(403), "forbidden");
+        assert_eq!(entries(&send_file(&app, other_org(3_000, 2_999)).await), ["rows[2999].deliveryDateISO format 3001"]);
+        let reply = send_file(&app, other_org(3_000, 3_000)).await;
+        let body = reply.json();
+        assert_eq!((&body["body"]["failedRows"], body["validation"].as_array().unwrap().len()), (&json!(3_000), 1_000));
+        assert_eq!(body["validation"][999]["path"], "rows[999].organiserId");
+        assert_eq!(reply.error(403), "forbidden");
         assert_eq!(count_loads(&app).await, 0);
     }
 }

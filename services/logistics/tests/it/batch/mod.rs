@@ -7,6 +7,7 @@ mod existing;
 mod fairness;
 mod invalid_uploads;
 mod large;
+mod mended;
 mod office_cells;
 mod office_files;
 mod parties;
@@ -14,6 +15,7 @@ mod raw_workbook;
 mod similar;
 mod spreadsheets;
 mod template;
+mod update;
 mod xlsx;
 mod xlsx_bombs;
 

@@ -11,7 +11,7 @@ const SAMPLE: &str = "EXAMPLE (this row is skipped)";
 /// Returns the template, with `rows` after the last row of its first sheet.
 async fn template_with(app: &App, rows: &str) -> Vec<u8> {
     let template = app.get("/v1/loads/batch/template?format=XLSX").by(&User::of("grain")).send().await;
-    assert_eq!(template.header("content-disposition"), "attachment; filename=\"loads.xlsx\"");
+    assert_eq!(template.header("content-disposition"), "attachment; filename=\"loads-template.xlsx\"");
     let mut archive = zip::ZipArchive::new(Cursor::new(template.bytes)).unwrap();
     let mut changed = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for i in 0..archive.len() {
@@ -61,7 +61,9 @@ testkit::on_both! {
         let count = app.get("/v1/commodities").by(&User::of("grain")).send().await.ok().as_array().unwrap().len();
         assert!(sheet.contains(&format!("<formula1>Commodities!$B$2:$B${}</formula1>", count + 1)), "{sheet}");
         assert!(sheet.contains("<formula1>\"tonne\"</formula1>") && sheet.contains("state=\"frozen\""), "{sheet}");
-        assert_eq!(part("xl/worksheets/sheet2.xml").matches("<row ").count(), count + 1);
+        assert_eq!(part("xl/worksheets/sheet2.xml").matches("<row ").count(), 17, "a row for each column");
+        assert_eq!(part("xl/worksheets/sheet3.xml").matches("<row ").count(), count + 1);
+        assert!(texts.contains("Organisation grain") && texts.contains("haulier, haulier name"), "{texts}");
         assert!(texts.contains("Feed Wheat") && !texts.contains("completedAtUTC"), "{texts}");
         assert!(!texts.contains(">id<") && !texts.contains(">status<") && !texts.contains(">files<"));
     }

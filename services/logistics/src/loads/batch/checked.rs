@@ -1,0 +1,319 @@
+//! Decides for each valid row of a batch whether it creates a load, edits one, or is left out.
+
+use std::collections::{HashMap, HashSet};
+
+use common::system::{DueShare, FoundFiles};
+use common::validation::{Code, FieldError};
+use common::wire::FileReference;
+use common::{Caller, Error, Reason};
+use database::{AnyConnection, Id};
+use serde_json::json;
+
+use super::existing::{EarlierRows, Existing, find_existing, refusal, repetition};
+use super::faults::Faults;
+use super::options::{IfExists, MatchBy};
+use super::row::{GivenCells, RowIdentity};
+use super::spooled_import::SpooledImport;
+use super::store::serialize_lookups;
+use super::update::{Edit, EditedLoad, RowChanges, compare};
+use crate::commodities::Catalogue;
+use crate::loads::change::store_change;
+use crate::loads::send::may_share_files;
+use crate::loads::store::find_many_stored;
+use crate::loads::stored_load::StoredLoad;
+use crate::organisations::{NamedBy, find_blocked};
+
+/// The number of rows whose loads are read at a time.
+const ROWS_AT_ONCE: usize = 500;
+/// The number of rows that a response lists.
+pub(super) const MAX_LISTED: usize = 1_000;
+
+/// What a row does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Plan {
+    /// It creates a load.
+    New,
+    /// It edits a load, or equals it.
+    Edit,
+    /// Its load exists, so that it does nothing.
+    Skip,
+    /// It has an entry.
+    LeftOut,
+}
+
+/// What the rows of a batch do.
+pub(super) struct Checked {
+    /// The rows in their order.
+    pub(super) plans: Vec<Plan>,
+    /// The loads that exist already.
+    pub(super) existing: Vec<Option<Existing>>,
+    /// Those of the rows that were invalid before, too.
+    pub(super) faults: Faults,
+    pub(super) updated: usize,
+    pub(super) unchanged: usize,
+    /// The first changes.
+    pub(super) changes: Vec<RowChanges>,
+    /// The first rows that are skipped and differ from their loads.
+    pub(super) differing: Vec<usize>,
+    /// The shares of files that are due after the transaction.
+    pub(super) shares: Vec<DueShare>,
+    /// The loads that get another carrier, with the files that the caller may share with it.
+    pub(super) shared_files: Vec<(Id, Vec<FileReference>)>,
+}
+
+impl Checked {
+    /// Returns for each row whether it creates a load.
+    pub(super) fn is_new(&self) -> Vec<bool> {
+        self.plans.iter().map(|plan| *plan == Plan::New).collect()
+    }
+
+    /// Returns the number of rows with this plan.
+    pub(super) fn count(&self, plan: Plan) -> usize {
+        self.plans.iter().filter(|other| **other == plan).count()
+    }
+}
+
+/// Why rows are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To tell what would happen.
+    Preview,
+    /// To store the new loads later, while no other import of the organisation stores any.
+    Plan,
+    /// To store the import: the edited loads are stored at once.
+    Store,
+}
+
+/// Compares the rows with loads and with each other.
+struct Planner<'a> {
+    import: &'a SpooledImport,
+    catalogue: &'a Catalogue,
+    purpose: Purpose,
+    blocked: HashMap<NamedBy, bool>,
+    earlier: EarlierRows,
+    checked: Checked,
+}
+
+/// Checks the rows of an import and, to [store](Purpose::Store) it, the loads that they edit. An edit is stored only as
+/// long as nothing is wrong, unless rows with entries are left out.
+///
+/// # Errors
+/// 500 and 503. What is wrong with rows is in the result.
+pub(super) fn check(
+    c: &mut AnyConnection,
+    import: &SpooledImport,
+    catalogue: &Catalogue,
+    purpose: Purpose,
+) -> Result<Checked, Error> {
+    let contents = &import.import;
+    if contents.compares_loads() && purpose != Purpose::Preview {
+        serialize_lookups(c, &contents.organisation_id)?;
+    }
+    let rows = &import.identities;
+    let existing = if contents.compares_loads() || import.dry_run {
+        find_existing(c, &import.caller, contents.match_by, rows)?
+    } else {
+        vec![None; rows.len()]
+    };
+    let mut planner = Planner {
+        import,
+        catalogue,
+        purpose,
+        blocked: HashMap::new(),
+        earlier: EarlierRows::default(),
+        checked: Checked {
+            plans: Vec::with_capacity(rows.len()),
+            existing,
+            faults: import.faults.clone(),
+            updated: 0,
+            unchanged: 0,
+            changes: Vec::new(),
+            differing: Vec::new(),
+            shares: Vec::new(),
+            shared_files: Vec::new(),
+        },
+    };
+    planner.find_blocked(c)?;
+    planner.plan_all(c)?;
+    Ok(planner.checked)
+}
+
+impl Planner<'_> {
+    fn caller(&self) -> &Caller {
+        &self.import.caller
+    }
+
+    /// Finds out, with one query, which of the named organisations have blocked the one that names them.
+    fn find_blocked(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
+        let namings = self.import.identities.iter().filter_map(|row| Some(&*row.naming.as_ref()?.pair));
+        let pairs: HashSet<&NamedBy> = namings.collect();
+        let pairs: Vec<_> = pairs.into_iter().collect();
+        let blocked = find_blocked(c, &pairs)?;
+        self.blocked = pairs.into_iter().map(|pair| (pair.clone(), blocked.contains(pair))).collect();
+        Ok(())
+    }
+
+    fn is_blocked(&mut self, c: &mut AnyConnection, pair: &NamedBy) -> Result<bool, Error> {
+        if let Some(is_blocked) = self.blocked.get(pair) {
+            return Ok(*is_blocked);
+        }
+        let is_blocked = !find_blocked(c, &[pair])?.is_empty();
+        self.blocked.insert(pair.clone(), is_blocked);
+        Ok(is_blocked)
+    }
+
+    fn plan_all(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
+        let import = self.import;
+        let mut cells = import.cells()?;
+        let wants_loads = match import.import.if_exists {
+            IfExists::Update => true,
+            IfExists::Skip => self.purpose == Purpose::Preview,
+            IfExists::Create | IfExists::Refuse => false,
+        };
+        for start in (0..import.identities.len()).step_by(ROWS_AT_ONCE) {
+            let rows = &import.identities[start..import.identities.len().min(start + ROWS_AT_ONCE)];
+            let ids =
+                self.checked.existing[start..start + rows.len()].iter().flatten().filter_map(Existing::id);
+            let ids: Vec<Id> = if wants_loads { ids.collect() } else { Vec::new() };
+            let stored = find_many_stored(c, self.caller(), &ids)?;
+            for (position, row) in (start..).zip(rows) {
+                let existing = self.checked.existing[position].clone();
+                let cells = cells.next().transpose()?;
+                let stored = existing.as_ref().and_then(Existing::id).and_then(|id| stored.get(&id));
+                let plan = match self.plan(c, row, existing.as_ref(), (stored, cells))? {
+                    Ok(plan) => plan,
+                    Err(errors) => {
+                        self.checked.faults.add_to_row(row.index, errors);
+                        Plan::LeftOut
+                    }
+                };
+                if plan != Plan::LeftOut {
+                    let key = row.key(import.import.match_by);
+                    self.earlier.add(key, existing.as_ref().and_then(Existing::id));
+                }
+                self.checked.plans.push(plan);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns what a row does, or what is wrong with it.
+    fn plan(
+        &mut self,
+        c: &mut AnyConnection,
+        row: &RowIdentity,
+        existing: Option<&Existing>,
+        (stored, cells): (Option<&StoredLoad>, Option<GivenCells>),
+    ) -> Result<Result<Plan, Vec<FieldError>>, Error> {
+        let (if_exists, match_by) = (self.import.import.if_exists, self.import.import.match_by);
+        // To create loads, rows are not compared with others, except for dry runs, which tell of equal references.
+        let existing = existing.filter(|_| if_exists != IfExists::Create);
+        let id = existing.and_then(Existing::id);
+        let is_repeated = self.earlier.contains(&row.key(match_by), id);
+        let counts_once = match_by == MatchBy::Reference || if_exists == IfExists::Update;
+        if let Some(several @ Existing::Several(_)) = existing {
+            return Ok(Err(vec![refusal(row, match_by, several)]));
+        }
+        if is_repeated && counts_once {
+            return Ok(Err(vec![repetition(row, match_by)]));
+        }
+        match (existing, if_exists) {
+            (Some(existing), IfExists::Refuse) => return Ok(Err(vec![refusal(row, match_by, existing)])),
+            (Some(_), IfExists::Skip) => {
+                if let (Some(stored), Some(cells)) = (stored, cells) {
+                    self.note_difference(row, cells, stored)?;
+                }
+                return Ok(Ok(Plan::Skip));
+            }
+            (Some(_), IfExists::Update) => {
+                let (Some(stored), Some(cells)) = (stored, cells) else { return Ok(Ok(Plan::Skip)) };
+                return self.edit(c, row, cells, stored);
+            }
+            (Some(_), IfExists::Create) | (None, _) => {}
+        }
+        if is_repeated && if_exists == IfExists::Skip {
+            return Ok(Ok(Plan::Skip));
+        }
+        if is_repeated && if_exists == IfExists::Refuse {
+            return Ok(Err(vec![repetition(row, match_by)]));
+        }
+        if !row.if_new.is_empty() {
+            return Ok(Err(row.if_new.clone()));
+        }
+        if let Some(naming) = &row.naming
+            && self.is_blocked(c, &naming.pair)?
+        {
+            return Ok(Err(vec![blocked(row, naming.column)]));
+        }
+        Ok(Ok(Plan::New))
+    }
+
+    fn note_difference(
+        &mut self,
+        row: &RowIdentity,
+        cells: GivenCells,
+        stored: &StoredLoad,
+    ) -> Result<(), Error> {
+        if self.checked.differing.len() < MAX_LISTED {
+            let edit = compare(row, cells, stored, self.catalogue, self.caller())?;
+            if !matches!(edit, Edit::Unchanged) {
+                self.checked.differing.push(row.index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Edits the load of a row.
+    fn edit(
+        &mut self,
+        c: &mut AnyConnection,
+        row: &RowIdentity,
+        cells: GivenCells,
+        stored: &StoredLoad,
+    ) -> Result<Result<Plan, Vec<FieldError>>, Error> {
+        let import = self.import;
+        let edited = match compare(row, cells, stored, self.catalogue, &import.caller)? {
+            Edit::Unchanged => {
+                self.checked.unchanged += 1;
+                return Ok(Ok(Plan::Edit));
+            }
+            Edit::Refused(error) => return Ok(Err(vec![error])),
+            Edit::Changed(edited) => *edited,
+        };
+        if let Some(error) = edited.check(row, stored, &import.caller)? {
+            return Ok(Err(vec![error]));
+        }
+        if let Some(pair) = edited.new_carrier(&stored.load, &import.caller)
+            && self.is_blocked(c, &pair)?
+        {
+            return Ok(Err(vec![blocked(row, "carrierId")]));
+        }
+        self.checked.updated += 1;
+        let EditedLoad { load, changes, .. } = edited;
+        if self.purpose != Purpose::Store {
+            let gets_carrier = changes.contains_key("carrierId");
+            if gets_carrier && !load.files.is_empty() && may_share_files(&import.caller, &stored.load, &load)
+            {
+                self.checked.shared_files.push((load.id, load.files.clone()));
+            }
+            if self.checked.changes.len() < MAX_LISTED {
+                self.checked.changes.push(RowChanges { row: row.index, load_id: load.id, changes });
+            }
+        } else if self.checked.faults.is_empty() || import.leaves_out {
+            let none = FoundFiles::default();
+            let kept = import.shared_files.get(&load.id).unwrap_or(&none);
+            let kept = kept.only(&stored.load.files);
+            let (_, shares) = store_change(c, &import.caller, stored, load, changes, &kept, Vec::new())?;
+            self.checked.shares.extend(shares);
+        }
+        Ok(Ok(Plan::Edit))
+    }
+}
+
+/// Returns the error of a row that names an organisation that has blocked its sender.
+fn blocked(row: &RowIdentity, column: &str) -> FieldError {
+    let message = "has blocked the organisation that names it";
+    let mut error = row.error(column, Code::Forbidden, message);
+    error.data.insert("reason".to_owned(), json!(Reason::Blocked));
+    error
+}

@@ -1,0 +1,130 @@
+//! Which column a heading of a file names: by its name, by an alias, or as the form assigns it (docs/api/batches.md,
+//! "Headings").
+
+use std::collections::HashMap;
+
+use common::validation::{Code, ValidationErrors};
+use common::wire::fold;
+use serde_json::{Value, json};
+
+use super::header::named_column;
+use crate::loads::members::COLUMNS;
+
+/// Readable headings, folded, and their columns. The first heading of a column stands in the documentation.
+pub(crate) const ALIASES: [(&str, &str); 34] = [
+    ("load id", "id"),
+    ("our ref", "reference"),
+    ("our reference", "reference"),
+    ("ref", "reference"),
+    ("delivery date", "deliveryDateISO"),
+    ("date of delivery", "deliveryDateISO"),
+    ("organiser id", "organiserId"),
+    ("organiser", "organiserName"),
+    ("organiser name", "organiserName"),
+    ("haulier id", "carrierId"),
+    ("carrier id", "carrierId"),
+    ("haulier", "carrierName"),
+    ("haulier name", "carrierName"),
+    ("carrier", "carrierName"),
+    ("carrier name", "carrierName"),
+    ("commodity id", "commodityId"),
+    ("commodity", "commodityName"),
+    ("commodity name", "commodityName"),
+    ("weight t", "weight"),
+    ("weight tonnes", "weight"),
+    ("net weight", "weightNet"),
+    ("net weight t", "weightNet"),
+    ("net weight tonnes", "weightNet"),
+    ("weight unit", "weightUnit"),
+    ("unit", "weightUnit"),
+    ("vehicle registration", "vehicleRegistration"),
+    ("registration", "vehicleRegistration"),
+    ("vehicle", "vehicleRegistration"),
+    ("ticket number", "ticketNumber"),
+    ("ticket", "ticketNumber"),
+    ("ticket no", "ticketNumber"),
+    ("collection postcode", "pickupPostcode"),
+    ("pickup postcode", "pickupPostcode"),
+    ("delivery postcode", "dropoffPostcode"),
+];
+
+/// The headings to which the form assigns a column.
+#[derive(Debug, Default)]
+pub(crate) struct Headings(HashMap<String, Option<&'static str>>);
+
+impl Headings {
+    /// Parses the field of the form, an object as JSON. An empty text assigns nothing.
+    pub(crate) fn parse(text: &str, errors: &mut ValidationErrors) -> Self {
+        const FIELD: &str = "headings";
+        let mut headings = Self::default();
+        if text.trim().is_empty() {
+            return headings;
+        }
+        let members = match serde_json::from_str(text) {
+            Ok(Value::Object(members)) => members,
+            Ok(_) => {
+                errors.push_with(FIELD, Code::Type, "must be an object", json!({ "type": "object" }));
+                return headings;
+            }
+            Err(_) => {
+                errors.push(FIELD, Code::Format, "must be an object as JSON");
+                return headings;
+            }
+        };
+        for (heading, column) in members {
+            let column = match &column {
+                Value::Null => None,
+                Value::String(name) => match named_column(name) {
+                    Some(column) => Some(column),
+                    None => {
+                        let message = format!(
+                            "assigns {heading} to no known column: the columns are {}",
+                            COLUMNS.join(", ")
+                        );
+                        errors.push_with(FIELD, Code::Enum, message, json!({ "allowed": *COLUMNS }));
+                        continue;
+                    }
+                },
+                _ => {
+                    let message = format!("must assign {heading} to the name of a column or null");
+                    errors.push_with(FIELD, Code::Type, message, json!({ "type": "string" }));
+                    continue;
+                }
+            };
+            if headings.0.insert(folded(&heading), column).is_some() {
+                let message = format!("names the heading {heading} twice: case and punctuation do not count");
+                errors.push(FIELD, Code::Inconsistent, message);
+            }
+        }
+        headings
+    }
+
+    /// Returns what the form assigns to a heading: a column, or `Some(None)` for one that is not read.
+    pub(crate) fn assigned(&self, heading: &str) -> Option<Option<&'static str>> {
+        if self.0.is_empty() { None } else { self.0.get(&folded(heading)).copied() }
+    }
+}
+
+/// Returns the column that a heading names by its readable name.
+pub(crate) fn alias(heading: &str) -> Option<&'static str> {
+    let folded = fold(heading);
+    ALIASES.iter().find(|(known, _)| *known == folded).map(|(_, column)| *column)
+}
+
+/// Returns the form in which equal headings are the same. A heading of punctuation alone is in lower case.
+fn folded(heading: &str) -> String {
+    let folded = fold(heading);
+    if folded.is_empty() { heading.trim().to_lowercase() } else { folded }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aliases_are_folded_and_name_columns() {
+        for (heading, column) in ALIASES {
+            assert_eq!((fold(heading), named_column(column)), (heading.to_owned(), Some(column)));
+        }
+    }
+}
