@@ -24,7 +24,7 @@ pub(crate) struct Detected {
 
 impl Detected {
     /// Returns how cells are read. What is asked is read in the way in which no text is invalid.
-    pub(crate) fn options(&self) -> CellOptions {
+    pub(crate) fn options(self) -> CellOptions {
         let date_order = if self.asks_date_order { DateOrder::Dmy } else { DateOrder::Iso };
         let decimal = if self.asks_decimal { DecimalSeparator::Comma } else { DecimalSeparator::Point };
         CellOptions {
@@ -106,8 +106,12 @@ pub(crate) fn detect(
                 |cell: &Cell| if let Cell::Text(text) = cell { Some(text.trim().to_owned()) } else { None };
             cells.filter_map(text).filter(|text| !text.is_empty()).collect::<Vec<_>>()
         };
-        texts(&dates).iter().for_each(|text| orders.add(date_evidence(unescape_formula(text))));
-        texts(&numbers).iter().for_each(|text| separators.add(number_evidence(unescape_formula(text))));
+        for text in texts(&dates) {
+            orders.add(date_evidence(unescape_formula(&text)));
+        }
+        for text in texts(&numbers) {
+            separators.add(number_evidence(unescape_formula(&text)));
+        }
     }
     let date_order = date_order.or_else(|| orders.winner());
     let decimal = decimal.or_else(|| separators.winner());

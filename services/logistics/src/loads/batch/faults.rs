@@ -37,7 +37,7 @@ pub(crate) struct Faults {
     failed_rows: BTreeSet<usize>,
     /// Those that only have entries of 403.
     forbidden_rows: BTreeSet<usize>,
-    has_upload_faults: bool,
+    is_upload_wrong: bool,
 }
 
 impl Faults {
@@ -50,7 +50,7 @@ impl Faults {
             limit,
             failed_rows: BTreeSet::new(),
             forbidden_rows: BTreeSet::new(),
-            has_upload_faults: false,
+            is_upload_wrong: false,
         }
     }
 
@@ -61,12 +61,12 @@ impl Faults {
 
     /// Returns true if nothing is wrong.
     pub(crate) fn is_empty(&self) -> bool {
-        self.failed_rows.is_empty() && !self.has_upload_faults
+        self.failed_rows.is_empty() && !self.is_upload_wrong
     }
 
     /// Returns true if the upload itself is wrong.
     pub(crate) fn has_upload_faults(&self) -> bool {
-        self.has_upload_faults
+        self.is_upload_wrong
     }
 
     /// Returns the number of rows that are left out.
@@ -77,7 +77,7 @@ impl Faults {
     /// Adds what is wrong with the upload itself.
     pub(crate) fn add_to_upload(&mut self, errors: impl IntoIterator<Item = FieldError>) {
         for error in errors {
-            self.has_upload_faults = true;
+            self.is_upload_wrong = true;
             if self.has_room() {
                 self.invalid += 1;
                 self.entries.push(Entry { row: None, error });

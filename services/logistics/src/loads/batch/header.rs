@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use tables::text::{SEPARATOR, entries, is_scientific, is_spreadsheet_error, unescape_formula};
 use tables::{Cell, Formulas, HeaderRank, MAX_COLUMNS, Number, SPREADSHEET_ERROR, TableRow};
 
-use super::headings::{Headings, alias};
+use super::headings::{Assigned, Headings, alias};
 use super::options::CellOptions;
 use super::table::Layout;
 use crate::loads::members::{COLUMNS, Kind, MEMBERS, SAMPLE_REFERENCE};
@@ -72,7 +72,8 @@ impl HeaderRow {
     pub(crate) fn rank(cells: &[Cell], assigned: &Headings) -> HeaderRank {
         let name = |cell: &Cell| match cell {
             Cell::Text(text) => match assigned.assigned(text) {
-                Some(column) => column,
+                Some(Assigned::Column(column)) => Some(column),
+                Some(Assigned::NotRead) => None,
                 None => known_column(text.trim()).map(|heading| heading.name),
             },
             _ => None,
@@ -100,11 +101,11 @@ impl HeaderRow {
                 _ => "#",
             };
             let heading = match layout.headings.assigned(written).filter(|_| !written.is_empty()) {
-                Some(Some(column)) => column_named(column),
-                Some(None) => Some(Heading::ignored(NOT_READ)),
+                Some(Assigned::Column(column)) => column_named(column),
+                Some(Assigned::NotRead) => Some(Heading::ignored(NOT_READ)),
                 None => known_column(written),
             };
-            let is_assigned = layout.headings.assigned(written).flatten().is_some();
+            let is_assigned = matches!(layout.headings.assigned(written), Some(Assigned::Column(_)));
             header.written.push(written.chars().take(MAX_NAME_CHARS).collect());
             if written.is_empty() {
                 header.headings.push(None);

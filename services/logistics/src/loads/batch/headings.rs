@@ -50,7 +50,16 @@ pub(crate) const ALIASES: [(&str, &str); 34] = [
 
 /// The headings to which the form assigns a column.
 #[derive(Debug, Default)]
-pub(crate) struct Headings(HashMap<String, Option<&'static str>>);
+pub(crate) struct Headings(HashMap<String, Assigned>);
+
+/// What the form assigns to a heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Assigned {
+    /// The name of a column.
+    Column(&'static str),
+    /// It is not read.
+    NotRead,
+}
 
 impl Headings {
     /// Parses the field of the form, an object as JSON. An empty text assigns nothing.
@@ -72,26 +81,25 @@ impl Headings {
             }
         };
         for (heading, column) in members {
-            let column = match &column {
-                Value::Null => None,
-                Value::String(name) => match named_column(name) {
-                    Some(column) => Some(column),
-                    None => {
-                        let message = format!(
-                            "assigns {heading} to no known column: the columns are {}",
-                            COLUMNS.join(", ")
-                        );
+            let assigned = match &column {
+                Value::Null => Assigned::NotRead,
+                Value::String(name) => {
+                    let Some(column) = named_column(name) else {
+                        let columns = COLUMNS.join(", ");
+                        let message =
+                            format!("assigns {heading} to no known column: the columns are {columns}");
                         errors.push_with(FIELD, Code::Enum, message, json!({ "allowed": *COLUMNS }));
                         continue;
-                    }
-                },
+                    };
+                    Assigned::Column(column)
+                }
                 _ => {
                     let message = format!("must assign {heading} to the name of a column or null");
                     errors.push_with(FIELD, Code::Type, message, json!({ "type": "string" }));
                     continue;
                 }
             };
-            if headings.0.insert(folded(&heading), column).is_some() {
+            if headings.0.insert(folded(&heading), assigned).is_some() {
                 let message = format!("names the heading {heading} twice: case and punctuation do not count");
                 errors.push(FIELD, Code::Inconsistent, message);
             }
@@ -99,8 +107,8 @@ impl Headings {
         headings
     }
 
-    /// Returns what the form assigns to a heading: a column, or `Some(None)` for one that is not read.
-    pub(crate) fn assigned(&self, heading: &str) -> Option<Option<&'static str>> {
+    /// Returns what the form assigns to a heading.
+    pub(crate) fn assigned(&self, heading: &str) -> Option<Assigned> {
         if self.0.is_empty() { None } else { self.0.get(&folded(heading)).copied() }
     }
 }

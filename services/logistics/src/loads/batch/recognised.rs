@@ -118,7 +118,7 @@ impl RecognisedFile {
         file: &str,
         table: &mut Table<'_>,
         samples: Samples,
-        detected: &Detected,
+        detected: Detected,
         budget: &mut Budget,
     ) -> Result<Self, TableError> {
         let layout = table.layout();

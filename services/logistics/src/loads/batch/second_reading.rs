@@ -199,7 +199,8 @@ impl SheetWriter {
         } else {
             Vec::new()
         };
-        let width = header.columns().count().max(row.cells.len().min(tables::MAX_COLUMNS));
+        let filled = row.cells.iter().take(tables::MAX_COLUMNS).rposition(|cell| !cell.is_blank());
+        let width = header.columns().count().max(filled.map_or(0, |last| last + 1));
         let in_file = (0..width).filter(|position| !header.is_problems(*position));
         let behind = (0..header.appended().count()).map(|at| tables::MAX_COLUMNS + at);
         let empty = Cell::Text(String::new());

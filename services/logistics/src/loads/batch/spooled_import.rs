@@ -216,7 +216,7 @@ impl SpooledImport {
     /// 400 and 403 for rows with entries, unless these are left out and other rows remain.
     pub(super) fn refuse_rows(&self, checked: &Checked) -> Result<(), Error> {
         let is_left = checked.plans.iter().any(|plan| *plan != Plan::LeftOut);
-        if !checked.faults.is_empty() && !(self.leaves_out && is_left) {
+        if !(checked.faults.is_empty() || self.leaves_out && is_left) {
             return Err(with_members(checked.faults.clone().into_error(), &self.members()?));
         }
         Ok(())

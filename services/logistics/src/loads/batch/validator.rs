@@ -197,7 +197,7 @@ impl<'a> BatchValidator<'a> {
     fn file(&mut self, file: &File, name: &str, shown: Option<&Arc<str>>) -> Result<CellOptions, FileError> {
         let max_rows = self.batches.limits.rows;
         let detected = detect(file, self.layout, self.rows, self.stated, &mut self.budgets.detection)?;
-        self.ask(&detected, shown);
+        self.ask(detected, shown);
         let table = Table::open(file, self.layout, false, &mut self.budgets.rows)?;
         let sheet = table.sheet().map(str::to_owned);
         let mut source = Source { options: detected.options(), file: shown.cloned(), sheet, table };
@@ -207,14 +207,14 @@ impl<'a> BatchValidator<'a> {
         let mut samples = Samples::of(&source.table);
         let read = self.rows(&mut source, &mut samples, max_rows);
         let Source { mut table, options, .. } = source;
-        let file = RecognisedFile::new(name, &mut table, samples, &detected, &mut self.budgets.sheets)?;
+        let file = RecognisedFile::new(name, &mut table, samples, detected, &mut self.budgets.sheets)?;
         self.recognised.push(file);
         read?;
         Ok(options)
     }
 
     /// Adds an error for each option that the texts of a file leave open.
-    fn ask(&mut self, detected: &Detected, file: Option<&Arc<str>>) {
+    fn ask(&mut self, detected: Detected, file: Option<&Arc<str>>) {
         let asked = [
             (
                 detected.asks_date_order,

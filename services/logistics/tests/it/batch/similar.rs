@@ -91,7 +91,7 @@ testkit::on_both! {
         let edited = if backend == Backend::Sqlite {
             "json_set(document, '$.reference', 'C-1')"
         } else {
-            "json_build_object('reference', 'C-1')"
+            "(document::jsonb || jsonb_build_object('reference', 'C-1'))::json"
         };
         app.database.execute(&format!(
             "UPDATE {loads} SET reference_key = 'c-1', document = {edited} WHERE reference_key = 'b-1'"
