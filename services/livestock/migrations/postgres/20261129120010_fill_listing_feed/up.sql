@@ -15,5 +15,4 @@ UPDATE listing_events e SET revision = least(numbered.revision, l.revision), own
         listings l
     WHERE numbered.listing_id = e.listing_id AND numbered.n = e.n AND l.id = e.listing_id AND e.revision IS NULL;
 -- What happens to drafts is not in the feed, except that they are published or closed.
-CREATE INDEX IF NOT EXISTS listing_events_feed ON listing_events (position, n) WHERE to_status <> 'draft';
 CREATE INDEX IF NOT EXISTS listing_events_feed_owner ON listing_events (owner_id, position, n) WHERE to_status <> 'draft';

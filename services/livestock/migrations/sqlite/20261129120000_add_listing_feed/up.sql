@@ -43,8 +43,6 @@ CREATE TABLE match_events (
     revision INTEGER NOT NULL,
     at INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX match_events_feed ON match_events (position, n);
 CREATE INDEX match_events_feed_organisation ON match_events (organisation_id, position, n);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('match_events', 'match_events_feed', '1000000 1000000 1'),
     ('match_events', 'match_events_feed_organisation', '1000000 1000 1000 1');

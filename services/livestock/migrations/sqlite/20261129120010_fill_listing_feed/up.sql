@@ -3,8 +3,6 @@ UPDATE listing_events SET revision = min(numbered.revision, l.revision), owner_i
         listings l
     WHERE numbered.n = listing_events.n AND l.id = listing_events.listing_id AND listing_events.revision IS NULL;
 -- What happens to drafts is not in the feed, except that they are published or closed.
-CREATE INDEX listing_events_feed ON listing_events (position, n) WHERE to_status <> 'draft';
 CREATE INDEX listing_events_feed_owner ON listing_events (owner_id, position, n) WHERE to_status <> 'draft';
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('listing_events', 'listing_events_feed', '2000000 2000000 1'),
     ('listing_events', 'listing_events_feed_owner', '2000000 100 100 1');

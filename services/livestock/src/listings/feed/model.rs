@@ -29,14 +29,16 @@ pub(crate) enum FeedEventType {
 }
 
 impl FeedEventType {
-    /// Returns the type of a change from one status to another, which is not a draft.
-    fn of_change(from: Option<&str>, to: &str) -> Self {
-        if to != Status::Active.as_str() {
-            Self::Closed
+    /// Returns the type of a change from one status to another; `None` if the listing is a draft.
+    fn of_change(from: Option<&str>, to: &str) -> Option<Self> {
+        if to == Status::Draft.as_str() {
+            None
+        } else if to != Status::Active.as_str() {
+            Some(Self::Closed)
         } else if from == Some(to) {
-            Self::Updated
+            Some(Self::Updated)
         } else {
-            Self::Published
+            Some(Self::Published)
         }
     }
 
@@ -199,8 +201,8 @@ impl FeedSearch {
 
     /// Returns true if the search finds the events of a row.
     pub(crate) fn finds(&self, row: &FeedRow) -> bool {
-        (self.types.is_empty() || self.types.contains(&row.event_type))
-            && (row.was_published || !self.reader.is_market())
+        let has_type = |event_type| self.types.is_empty() || self.types.contains(&event_type);
+        row.event_type.is_some_and(has_type) && (row.was_published || !self.reader.is_market())
     }
 }
 
@@ -213,7 +215,8 @@ pub(crate) struct FeedRow {
     pub position: i64,
     pub n: i64,
     pub listing_id: Id,
-    pub event_type: FeedEventType,
+    /// `None`: the listing is a draft, whose changes are in no feed.
+    pub event_type: Option<FeedEventType>,
     /// Whether the listing is or was published.
     was_published: bool,
     /// The number of events.
@@ -221,7 +224,7 @@ pub(crate) struct FeedRow {
 }
 
 impl FeedRow {
-    /// Returns the row of a change from one status to another, which is not a draft.
+    /// Returns the row of a change from one status to another.
     pub(crate) fn of_change((position, n, listing_id): (i64, i64, Id), from: Option<&str>, to: &str) -> Self {
         let active = Status::Active.as_str();
         let event_type = FeedEventType::of_change(from, to);
@@ -231,7 +234,7 @@ impl FeedRow {
 
     /// Returns the row of this number of matches.
     pub(crate) fn of_matches((position, n, listing_id): (i64, i64, Id), count: i64) -> Self {
-        let event_type = FeedEventType::Matched;
+        let event_type = Some(FeedEventType::Matched);
         Self { position, n, listing_id, event_type, was_published: true, count }
     }
 
@@ -278,11 +281,13 @@ mod tests {
     #[test]
     fn the_type_follows_from_the_statuses() {
         for (from, to, event_type, was_published) in [
-            (None, "active", FeedEventType::Published, true),
-            (Some("draft"), "active", FeedEventType::Published, true),
-            (Some("active"), "active", FeedEventType::Updated, true),
-            (Some("active"), "sold", FeedEventType::Closed, true),
-            (Some("draft"), "cancelled", FeedEventType::Closed, false),
+            (None, "draft", None, false),
+            (Some("draft"), "draft", None, false),
+            (None, "active", Some(FeedEventType::Published), true),
+            (Some("draft"), "active", Some(FeedEventType::Published), true),
+            (Some("active"), "active", Some(FeedEventType::Updated), true),
+            (Some("active"), "sold", Some(FeedEventType::Closed), true),
+            (Some("draft"), "cancelled", Some(FeedEventType::Closed), false),
         ] {
             let row = FeedRow::of_change((1, 1, Id::new()), from, to);
             assert_eq!((row.event_type, row.was_published), (event_type, was_published), "{from:?} {to}");

@@ -11,7 +11,7 @@ use database::feed::{self, SQLITE_POSITION};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
@@ -27,8 +27,8 @@ use crate::schema::saved_searches::dsl as s;
 
 /// The most rows that a page of some types reads.
 const MAX_ROWS: usize = 2_000;
-/// The most closed drafts that a page of the market leaves out.
-const MAX_CLOSED_DRAFTS: usize = 400;
+/// The most changes of drafts that a page leaves out.
+const MAX_DRAFTS: usize = 400;
 /// The most new rows whose readers are found at a time.
 const MAX_NEW: usize = 1_000;
 
@@ -55,7 +55,7 @@ fn last_number(c: &mut AnyConnection) -> Result<i64, Error> {
 }
 
 /// Returns changes between a place and the position before which all are settled, oldest first. `owner`: of the
-/// listings of one organisation.
+/// listings of one organisation, without those of drafts.
 fn changes<'a>(
     c: &AnyConnection,
     after: Place,
@@ -63,9 +63,7 @@ fn changes<'a>(
     owner: Option<&'a str>,
 ) -> listing_events::BoxedQuery<'a, MultiBackend> {
     let (position, n, _) = row_of(after);
-    // A literal, because SQLite does not use a partial index with a bound value.
-    let shown = sql::<Bool>("listing_events.to_status <> 'draft'");
-    let changes = e::listing_events.filter(shown).order((e::position, e::n)).into_boxed();
+    let changes = e::listing_events.order((e::position, e::n)).into_boxed();
     let changes = match c {
         // SQLite would read the index of position and number from the beginning to compare both at once.
         AnyConnection::Sqlite(_) => changes.filter(e::position.eq(SQLITE_POSITION)).filter(e::n.gt(n)),
@@ -76,7 +74,10 @@ fn changes<'a>(
         }
     };
     match owner {
-        Some(id) => changes.filter(e::owner_id.eq(id)),
+        // A literal, because SQLite does not use a partial index with a bound value.
+        Some(id) => {
+            changes.filter(e::owner_id.eq(id)).filter(sql::<Bool>("listing_events.to_status <> 'draft'"))
+        }
         None => changes,
     }
 }
@@ -161,7 +162,7 @@ impl FeedSearch {
                 .get(&row.listing_id)
                 .map(|found| RawValue::from_string(found.0.clone()))
                 .transpose()?;
-            let event_type = row.event_type.name().to_owned();
+            let event_type = event.event_type.name().to_owned();
             Ok(FeedEvent { place, event_type, document: Json::of(&event)? })
         });
         documents.collect()
@@ -182,8 +183,8 @@ impl common::feed::FeedSearch for FeedSearch {
         let settled = feed::settled_position(c)?;
         let most = match &self.reader {
             _ if !self.types.is_empty() => MAX_ROWS,
-            FeedReader::Market(_) => limit + 1 + MAX_CLOSED_DRAFTS,
-            _ => limit + 1,
+            FeedReader::Organisation(_) | FeedReader::Nobody => limit + 1,
+            FeedReader::Admin | FeedReader::Market(_) => limit + 1 + MAX_DRAFTS,
         };
         let (rows, is_complete) = self.rows(c, after, settled, most)?;
         let events = rows.iter().filter(|row| self.finds(row));
@@ -213,7 +214,7 @@ fn changes_at(
     found: &[(FeedRow, Place)],
     is_market: bool,
 ) -> Result<HashMap<Place, FeedListingEvent>, Error> {
-    let changes = found.iter().filter(|(row, _)| row.event_type != FeedEventType::Matched);
+    let changes = found.iter().filter(|(row, _)| row.event_type != Some(FeedEventType::Matched));
     let changes: HashMap<i64, (FeedRow, Place)> = changes.map(|found| (found.0.n, *found)).collect();
     if changes.is_empty() {
         return Ok(HashMap::new());
@@ -223,9 +224,10 @@ fn changes_at(
     let by = |name: Option<String>| name.filter(|_| !is_market);
     let events = rows.filter_map(|(n, revision, event)| {
         let (row, place) = changes.get(&n)?;
+        let event_type = row.event_type?;
         let event = FeedListingEvent {
             id: event.id,
-            event_type: row.event_type,
+            event_type,
             at: event.at,
             listing_id: row.listing_id,
             revision: revision.unwrap_or(1),
@@ -250,7 +252,7 @@ fn matches_at(
     c: &mut AnyConnection,
     found: &[(FeedRow, Place)],
 ) -> Result<HashMap<Place, FeedListingEvent>, Error> {
-    let found = found.iter().filter(|(row, _)| row.event_type == FeedEventType::Matched);
+    let found = found.iter().filter(|(row, _)| row.event_type == Some(FeedEventType::Matched));
     let found: Vec<_> = found.map(|(row, place)| (row.listing_id, *place, row_of(*place))).collect();
     if found.is_empty() {
         return Ok(HashMap::new());
@@ -300,8 +302,8 @@ fn listings(
     Ok(list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect())
 }
 
-/// A new row: position, number, listing, and the organisation that reads it.
-type NewRow = (i64, i64, Id, Option<String>);
+/// A new row: its position, its number and the organisation that reads it.
+type NewRow = (i64, i64, Option<String>);
 
 /// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
 /// the end of the feed, with all readers.
@@ -312,8 +314,10 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
     };
     let (settled, limit) = (feed::settled_position(c)?, i64::try_from(MAX_NEW).unwrap_or(i64::MAX));
     let changes = changes(c, after, settled, None).limit(limit);
-    let mut rows: Vec<NewRow> = changes.select((e::position, e::n, e::listing_id, e::owner_id)).load(c)?;
-    let columns = (m::position, m::n, m::listing_id, m::organisation_id.nullable());
+    // Who waits is not woken by the changes of drafts.
+    let reader = sql::<Nullable<Text>>("CASE WHEN to_status <> 'draft' THEN owner_id END");
+    let mut rows: Vec<NewRow> = changes.select((e::position, e::n, reader)).load(c)?;
+    let columns = (m::position, m::n, m::organisation_id.nullable());
     rows.extend(matches(c, after, settled, None).limit(limit).select(columns).load::<NewRow>(c)?);
     let place = |row: &NewRow| Place { position: row.0, n: last_place_number(row.1) };
     rows.retain(|row| place(row) > after);
