@@ -39,13 +39,13 @@ impl Drover {
         let system =
             App::start::<System>(backend, system::Settings { store_url, ..Default::default() }).await;
         let settings = logistics::Settings { system_url: system.url.clone(), ..Default::default() };
-        let logistics = App::start::<Logistics>(backend, settings).await;
+        let logistics = Box::pin(App::start::<Logistics>(backend, settings)).await;
         let settings = livestock::Settings {
             system_url: system.url.clone(),
             public_listings: true,
             ..Default::default()
         };
-        let livestock = App::start::<Livestock>(backend, settings).await;
+        let livestock = Box::pin(App::start::<Livestock>(backend, settings)).await;
         Self { system, logistics, livestock, _files: files }
     }
 

@@ -171,8 +171,8 @@ pub(super) async fn delete(
 
 /// Test a webhook
 ///
-/// Sends the event `webhook.test`, or a sample of `event` with `test: true` in `data`, whether the webhook subscribed to
-/// it or not. `id` is that of its delivery, whose status shows the outcome.
+/// Sends the event `webhook.test`, or a sample of `event` with `test: true` in `data`, whether the webhook subscribed
+/// to it or not. `id` is that of its delivery, whose status shows the outcome.
 #[utoipa::path(operation_id = "test_webhook", tag = "webhooks", security(("bearer" = [])),
     extensions(("x-roles" = json!([])), ("x-optional-body" = json!(true))),
     params(("id" = String, Path, description = "The webhook's id", example = json!(examples::WEBHOOK))),

@@ -108,7 +108,7 @@ fn new_listing(
     breeds: &Breeds,
 ) -> Result<NewListing, Error> {
     let form: CattleForm = serde_json::from_value(body(title, is_draft))?;
-    Ok(form.into_new_listing(categories, breeds)?)
+    form.into_new_listing(categories, breeds)
 }
 
 /// Returns the name of a user.

@@ -35,7 +35,7 @@ testkit::on_both! {
         }
         let changed = events(&app, &id).await.last().unwrap()["atUTC"].clone();
         let shown = read(&app, &farm, &id).await["updatedAtUTC"].clone();
-        assert!(shown.as_str() <= changed.as_str() && &shown.as_str().unwrap()[..16] == &changed.as_str().unwrap()[..16]);
+        assert!(shown.as_str() <= changed.as_str() && shown.as_str().unwrap()[..16] == changed.as_str().unwrap()[..16]);
         let listed = app.get("/v1/listings?f:status=sold").by(&farm).send().await.ok();
         assert_eq!((&listed[0]["revision"], &listed[0]["updatedAtUTC"]), (&json!(4), &shown));
         app.call("PUT", &format!("/v1/listings/{id}/wishlist")).by(&farm).send().await.ok();

@@ -147,8 +147,8 @@ pub(crate) fn list(
     ResultPage::newest_first(rows.into_iter().map(entry), page, total)
 }
 
-/// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, and true if it was
-/// disabled.
+/// Changes a webhook. `change` gets the present one and returns the one to store. Returns the webhook, and true if it
+/// was disabled.
 ///
 /// # Errors
 /// 404 if there is no such webhook, 403 if it is another organisation's, 412 if the condition names another revision,

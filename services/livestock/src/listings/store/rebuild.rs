@@ -36,6 +36,9 @@ pub(in crate::listings) enum RebuildStep {
     Locked,
 }
 
+/// A row to rebuild: its id, category and version, its document with the revision, and whether it is a cancelled draft.
+type StaleRow = (Id, i32, i32, (Json, i64), bool);
+
 /// Returns true if there are rows that an older version of the code wrote.
 pub(in crate::listings) fn has_stale_rows(c: &mut AnyConnection) -> Result<bool, Error> {
     Ok(stale_rows().select(l::id).first::<Id>(c).optional()?.is_some())
@@ -57,12 +60,12 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
     }
     let stale = stale_rows().limit(MAX_REBUILT_ROWS);
     let columns = (l::id, l::category, l::derived, (l::document, l::revision), l::cancelled_as_draft);
-    let rows: Vec<(Id, i32, i32, (Json, i64), bool)> = stale.select(columns).load(c)?;
+    let rows: Vec<StaleRow> = stale.select(columns).load(c)?;
     let ids: Vec<Id> = rows.iter().map(|(id, ..)| *id).collect();
     let published = events::store::published_at(c, &ids)?;
     let events =
         e::listing_events.filter(e::listing_id.eq_any(&ids)).order(e::n).select((e::listing_id, e::at));
-    let changed: HashMap<Id, Timestamp> = events.load::<(Id, Timestamp)>(c)?.into_iter().collect();
+    let last_events: HashMap<Id, Timestamp> = events.load::<(Id, Timestamp)>(c)?.into_iter().collect();
     for (id, category, version, (document, revision), cancelled_as_draft) in &rows {
         let row = diesel::update(listings::table.find(id));
         let Ok(mut listing) = document.parse::<Listing>() else {
@@ -74,7 +77,7 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
         let published_at = published.get(id).copied().or(listing.published_at).unwrap_or(listing.created_at);
         listing.published_at = was_published.then_some(published_at);
         if listing.updated_at.is_none() {
-            listing.updated_at = Some(changed.get(id).copied().unwrap_or(listing.created_at));
+            listing.updated_at = Some(last_events.get(id).copied().unwrap_or(listing.created_at));
         }
         listing.revision = *revision;
         let is_price_shown = listing.price.unused().is_empty();

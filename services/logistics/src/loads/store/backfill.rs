@@ -140,9 +140,9 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
     let ids: Vec<Id> = loads.iter().map(|load| load.id).collect();
     let changes = e::load_events.filter(e::load_id.eq_any(&ids)).filter(e::event_type.ne_all(SENDINGS));
     let changes = changes.order(e::n).select((e::load_id, e::at));
-    let changed: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
+    let last_changes: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
     for StaleRevision { id, revision, created_at, document } in loads {
-        let updated_at = changed.get(&id).copied().unwrap_or(created_at);
+        let updated_at = last_changes.get(&id).copied().unwrap_or(created_at);
         let document = if document.0.contains("\"revision\":") {
             Json::of(&Load { revision, updated_at: Some(updated_at), ..document.parse()? })?
         } else {

@@ -150,10 +150,10 @@ testkit::on_both! {
         for (n, user, shown) in [(1, "grain", Some("grain")), (2, "haul", None)] {
             let id = create_load(&app).await;
             patch(&app, &User::of(user), &id, &json!({"carrierId": "fast"})).await.ok();
-            let told = organiser.wait_for(n).await.iter().map(body).last().unwrap();
+            let told = organiser.wait_for(n).await.last().map(body).unwrap();
             assert_eq!(told["data"]["changes"]["carrierId"], json!({"from": "haul", "to": "fast"}));
             assert_eq!(told["data"]["organisationId"], user);
-            let read = carrier.wait_for(n).await.iter().map(body).last().unwrap();
+            let read = carrier.wait_for(n).await.last().map(body).unwrap();
             assert_eq!(read["data"]["changes"]["carrierId"], json!({"to": "fast"}));
             assert_eq!(read["data"].get("organisationId"), shown.map(|user| json!(user)).as_ref());
             assert_eq!(read["data"]["load"]["id"], id.as_str());
