@@ -22,9 +22,9 @@ struct ListingFeedParams {
     #[serde(rename = "f:type")]
     #[param(inline)]
     types: Vec<FeedEventType>,
-    /// `own` (the default): the events of the listings of the caller's organisation, from their publication on, and the matches of
-    /// its users' saved searches. `market`: the publishing, editing and closing of all listings that were ever
-    /// published, without who did it.
+    /// `own` (the default): the events of the listings of the caller's organisation, from their publication on, and the
+    /// matches of its users' saved searches. `market`: the publishing, editing and closing of all listings that were
+    /// ever published, without who did it.
     #[param(inline)]
     scope: Option<Scope>,
 }
