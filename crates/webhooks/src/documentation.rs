@@ -89,9 +89,14 @@ const TEST: EventDescription = EventDescription {
 pub fn describe(document: &mut Value, events: &[EventDescription]) {
     let names: Vec<_> = events.iter().filter(|event| event.is_subscribable).map(|event| event.name).collect();
     let schemas = &mut document["components"]["schemas"];
-    let example = json!({ "url": "https://hooks.example/drover", "events": names, "description": "Office" });
-    schemas["WebhookForm"]["example"] = example.clone();
-    schemas["WebhookTest"]["example"] = json!({ "event": names.first() });
+    let webhook = json!({ "url": "https://hooks.example/drover", "events": names, "description": "Office" });
+    let examples = [
+        ("WebhookForm", "/v1/webhooks", webhook),
+        ("WebhookTest", "/v1/webhooks/{id}/test", json!({ "event": names.first() })),
+    ];
+    for (schema, _, example) in &examples {
+        schemas[*schema]["example"] = example.clone();
+    }
     schemas[EVENT_NAME_SCHEMA] =
         json!({ "type": "string", "enum": names, "description": "The name of an event." });
     for event in events.iter().chain([&TEST]) {
@@ -105,10 +110,8 @@ pub fn describe(document: &mut Value, events: &[EventDescription]) {
             parameter["schema"]["enum"] = names.iter().copied().chain([TEST_EVENT]).collect();
         }
     }
-    if let Some(body) =
-        document.pointer_mut("/paths/~1v1~1webhooks/post/requestBody/content/application~1json")
-    {
-        body["example"] = example;
+    for (_, path, example) in examples {
+        document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"] = example;
     }
     for event in events.iter().chain([&TEST]) {
         // The webhook of the deployment gets some events of the same names with further members.

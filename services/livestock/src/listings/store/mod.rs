@@ -86,8 +86,8 @@ fn set_creation(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
     Ok(())
 }
 
-/// Stores the deliveries that report a change of a listing to the webhooks of its organisation, if the change is an event
-/// of webhooks.
+/// Stores the deliveries that report a change of a listing to the webhooks of its organisation, if the change is an
+/// event of webhooks.
 pub(super) fn report(
     c: &mut AnyConnection,
     name: Option<&'static str>,

@@ -19,8 +19,8 @@ use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 
 /// The version of 1.0. Of the columns, its rows lack `search_text`, the rounded coordinates and the time of creation.
-/// Their documents lack the times of publication and of the last change, and may have amounts that the type of the price
-/// does not use.
+/// Their documents lack the times of publication and of the last change, and may have amounts that the type of the
+/// price does not use.
 const VERSION_WITHOUT_TEXT: i32 = 1;
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
