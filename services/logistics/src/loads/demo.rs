@@ -31,7 +31,12 @@ const FEED_BARLEY: i32 = 10;
 /// # Errors
 /// Fails if the table of commodities has no feed barley under the number of the embedded one.
 pub(crate) async fn create_demo_data(db: &Database, commodities: &Catalogue) -> Result<(), Error> {
-    let (carys, ruth) = (carys(), ruth());
+    let loads = loads(commodities)?;
+    db.write(move |c| loads.iter().try_for_each(|(load, creator)| create(c, load, creator))).await
+}
+
+/// Returns the loads, each with the user who creates it.
+fn loads(commodities: &Catalogue) -> Result<Vec<(Load, Caller)>, Error> {
     let mut loads = Vec::new();
     for (id, reference) in [
         (LOAD, "PB-2026-0311"),
@@ -42,18 +47,12 @@ pub(crate) async fn create_demo_data(db: &Database, commodities: &Catalogue) -> 
         (LOAD_TO_REJECT, "PB-2026-0317"),
         (LOAD_TO_REOPEN, "PB-2026-0318"),
     ] {
-        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys, Vec::new())?;
-        loads.push(Load { id: parse(id)?, carrier: Some(carrier()), ..load });
+        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys(), Vec::new())?;
+        loads.push((Load { id: parse(id)?, carrier: Some(carrier()), ..load }, carys()));
     }
-    let load = entered_by_carrier(FEED_BARLEY)?.into_load(commodities, &ruth, Vec::new())?;
-    let entered = Load { id: parse(LOAD_TO_ACCEPT)?, ..load };
-    db.write(move |c| {
-        for load in &loads {
-            create(c, load, &carys)?;
-        }
-        create(c, &entered, &ruth)
-    })
-    .await
+    let load = entered_by_carrier(FEED_BARLEY)?.into_load(commodities, &ruth(), Vec::new())?;
+    loads.push((Load { id: parse(LOAD_TO_ACCEPT)?, ..load }, ruth()));
+    Ok(loads)
 }
 
 /// The user of the examples.
@@ -135,7 +134,7 @@ fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
 /// Returns the load with a collection.
 fn collected(load: &Load) -> Result<Load, Error> {
     let form: CollectionForm = serde_json::from_value(json!({ "weightNet": 29 }))?;
-    let collection = Some(form.collection(Vec::new(), load.created_at)?);
+    let collection = Some(Box::new(form.collection(Vec::new(), load.created_at)?));
     Ok(Load { status: Status::Collected, collection, ..load.clone() })
 }
 
@@ -180,7 +179,7 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
             let form: RejectionForm =
                 serde_json::from_value(json!({ "reason": "quality", "note": "Too wet" }))?;
             after.status = Status::Rejected;
-            after.rejection = Some(form.rejection(Vec::new(), created_at));
+            after.rejection = Some(Box::new(form.rejection(Vec::new(), created_at)));
         }
         "load.reopened" => after.status = Status::Upcoming,
         "load.corrected" => after.ticket_number = Some("48216".into()),

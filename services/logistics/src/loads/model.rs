@@ -74,11 +74,11 @@ pub struct Load {
     /// What was loaded, once the load is collected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub collection: Option<Collection>,
+    pub collection: Option<Box<Collection>>,
     /// Why the recipient refused the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    pub rejection: Option<Rejection>,
+    pub rejection: Option<Box<Rejection>>,
     /// `upcoming`, then perhaps `collected`, then `completed` or `rejected`; or `cancelled`.
     pub status: Status,
     /// Files such as tickets, contracts and photographs.

@@ -24,7 +24,9 @@ use crate::schema::load_events::{self, dsl as e};
 /// The most places that a page reads if it leaves some events out.
 const MAX_PLACES: usize = 2_000;
 /// The most new events whose readers are found at a time.
-const MAX_NEW: i64 = 1_000;
+const MAX_NEW: usize = 1_000;
+/// On SQLite, the position before those of all events: events of older versions have -1 and 0.
+const BEFORE_OLDEST: i64 = -2;
 
 type EventQuery<'a> = load_events::BoxedQuery<'a, MultiBackend>;
 
@@ -53,19 +55,54 @@ fn end(c: &mut AnyConnection) -> Result<Place, Error> {
     Place::end(c, last)
 }
 
-/// Events between a place and the position before which all are settled, oldest first.
-fn between<'a>(after: Place, settled: i64) -> EventQuery<'a> {
-    let is_after = sql::<Bool>("(load_events.position, load_events.n) > (")
-        .bind::<BigInt, _>(after.position)
-        .sql(", ")
-        .bind::<BigInt, _>(after.n)
-        .sql(")");
-    e::load_events.filter(is_after).filter(e::position.lt(settled)).order((e::position, e::n)).into_boxed()
+/// Events between a place and the position before which all are settled, oldest first; on SQLite those of one position,
+/// because it would read the index from the beginning to compare position and number at once.
+fn between<'a>(c: &AnyConnection, after: Place, settled: i64) -> EventQuery<'a> {
+    let events = e::load_events.order((e::position, e::n)).into_boxed();
+    match c {
+        AnyConnection::Sqlite(_) => events.filter(e::position.eq(after.position)).filter(e::n.gt(after.n)),
+        AnyConnection::Postgres(_) => {
+            let is_after = sql::<Bool>("(load_events.position, load_events.n) > (")
+                .bind::<BigInt, _>(after.position)
+                .sql(", ")
+                .bind::<BigInt, _>(after.n)
+                .sql(")");
+            events.filter(is_after).filter(e::position.lt(settled))
+        }
+    }
 }
 
-fn keys(c: &mut AnyConnection, query: EventQuery<'_>, limit: usize) -> Result<Vec<Key>, Error> {
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    Ok(query.limit(limit).select((e::position, e::n, e::event_type, e::load_id)).load(c)?)
+/// Reads the first events between a place and the position before which all are settled, with these columns. `of`
+/// limits them to those of a reader.
+fn first_between<'a, T>(
+    c: &mut AnyConnection,
+    (mut after, settled): (Place, i64),
+    most: usize,
+    of: impl Fn(EventQuery<'a>) -> EventQuery<'a>,
+    load: impl Fn(&mut AnyConnection, EventQuery<'a>) -> QueryResult<Vec<T>>,
+) -> Result<Vec<T>, Error> {
+    let mut found = Vec::new();
+    loop {
+        let limit = i64::try_from(most - found.len()).unwrap_or(i64::MAX);
+        let query = of(between(c, after, settled)).limit(limit);
+        found.extend(load(c, query)?);
+        let is_last = matches!(c, AnyConnection::Postgres(_)) || after.position >= feed::SQLITE_POSITION;
+        if is_last || found.len() >= most {
+            return Ok(found);
+        }
+        after = Place { position: after.position.max(BEFORE_OLDEST) + 1, n: 0 };
+    }
+}
+
+fn keys<'a>(
+    c: &mut AnyConnection,
+    between: (Place, i64),
+    most: usize,
+    of: impl Fn(EventQuery<'a>) -> EventQuery<'a>,
+) -> Result<Vec<Key>, Error> {
+    first_between(c, between, most, of, |c, query| {
+        query.select((e::position, e::n, e::event_type, e::load_id)).load(c)
+    })
 }
 
 impl common::feed::FeedSearch for FeedSearch {
@@ -85,14 +122,15 @@ impl common::feed::FeedSearch for FeedSearch {
         let (mut found, is_complete) = match &self.reader {
             FeedReader::Organisation(None) => (Vec::new(), true),
             FeedReader::Admin => {
-                let found = keys(c, between(after, settled), most)?;
+                let found = keys(c, (after, settled), most, |events| events)?;
                 let is_complete = found.len() < most;
                 (found, is_complete)
             }
             FeedReader::Organisation(Some(id)) => keys_of_organisation(c, id, (after, settled), most)?,
             FeedReader::Driver(id) => {
-                let query = between(after, settled).filter(is_of_driver(c, id));
-                let found = keys(c, query, most)?;
+                let names_driver = history::names_driver(c);
+                let found =
+                    keys(c, (after, settled), most, |events| events.filter(is_of_driver(names_driver, id)))?;
                 let is_complete = found.len() < most;
                 (found, is_complete)
             }
@@ -128,18 +166,12 @@ impl common::feed::FeedSearch for FeedSearch {
 fn keys_of_organisation(
     c: &mut AnyConnection,
     id: &str,
-    (after, settled): (Place, i64),
+    between: (Place, i64),
     most: usize,
 ) -> Result<(Vec<Key>, bool), Error> {
-    let columns = [
-        between(after, settled).filter(e::organiser_id.eq(id)),
-        between(after, settled).filter(e::carrier_id.eq(id)),
-        between(after, settled).filter(e::created_by.eq(id)),
-    ];
-    let mut found = Vec::new();
-    for query in columns {
-        found.extend(keys(c, query, most)?);
-    }
+    let mut found = keys(c, between, most, |events| events.filter(e::organiser_id.eq(id)))?;
+    found.extend(keys(c, between, most, |events| events.filter(e::carrier_id.eq(id)))?);
+    found.extend(keys(c, between, most, |events| events.filter(e::created_by.eq(id)))?);
     found.sort_unstable_by_key(place);
     let is_complete = found.len() < most;
     found.truncate(most);
@@ -150,8 +182,7 @@ fn keys_of_organisation(
 type OfDriver<'a> = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<&'a str, Text>>>;
 
 /// The condition for events of loads that were ever sent to a driver.
-fn is_of_driver<'a>(c: &AnyConnection, driver: &'a str) -> OfDriver<'a> {
-    let names_driver = history::names_driver(c);
+fn is_of_driver<'a>(names_driver: &str, driver: &'a str) -> OfDriver<'a> {
     let of_load =
         format!("load_events.load_id IN (SELECT load_id FROM load_events AS named WHERE {names_driver}");
     sql::<Bool>(&of_load).bind::<Text, _>(driver).sql(")")
@@ -278,14 +309,17 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
         return Ok(Some(NewEvents { end: end(c)?, readers }));
     };
     let settled = feed::settled_position(c)?;
-    let rows: Vec<NewRow> = between(after, settled)
-        .limit(MAX_NEW)
-        .select((
-            (e::position, e::n, e::event_type, e::load_id),
-            (e::organiser_id, e::carrier_id, e::created_by, e::changes),
-        ))
-        .load(c)?;
-    let is_cut = i64::try_from(rows.len()).is_ok_and(|count| count >= MAX_NEW);
+    let rows: Vec<NewRow> = first_between(
+        c,
+        (after, settled),
+        MAX_NEW,
+        |events| events,
+        |c, query| {
+            let key = (e::position, e::n, e::event_type, e::load_id);
+            query.select((key, (e::organiser_id, e::carrier_id, e::created_by, e::changes))).load(c)
+        },
+    )?;
+    let is_cut = rows.len() >= MAX_NEW;
     let Some((last, _)) = rows.last() else { return Ok(None) };
     let mut readers = Readers { all: is_cut, ..Readers::default() };
     let end = place(last);

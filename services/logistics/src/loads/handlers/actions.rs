@@ -171,9 +171,9 @@ async fn act_on(
     if let Some(recipient) = recipient.cloned() {
         let files = prepare(app, &caller, id, &recipient).await?;
         let send = move |c: &mut _| store_sending(c, &caller, id, &recipient, &files);
-        let sent = app.db.write(send).await?;
-        app.shares.share(sent.share).await;
-        return Ok(sent.is_new);
+        let sending = app.db.write(send).await?;
+        app.shares.share(sending.share).await;
+        return Ok(sending.is_new);
     }
     if form.action == Action::Accept {
         return app.db.write(move |c| store::accept(c, &caller, id, &Precondition::default())).await;

@@ -120,7 +120,7 @@ impl Record for Collection {
 
     fn apply(self, load: &mut Load) {
         load.status = Status::Collected;
-        load.collection = Some(self);
+        load.collection = Some(Box::new(self));
     }
 
     fn notify(_: &mut AnyConnection, _: &Load, _: &Caller) -> Result<(), Error> {
@@ -161,7 +161,7 @@ impl Record for Rejection {
 
     fn apply(self, load: &mut Load) {
         load.status = Status::Rejected;
-        load.rejection = Some(self);
+        load.rejection = Some(Box::new(self));
     }
 
     fn notify(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {
