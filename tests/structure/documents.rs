@@ -1,12 +1,12 @@
 //! Rules on the OpenAPI documents of the services.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::files::Files;
 
 /// Returns the request bodies, required parameters and form fields without an example.
 ///
-/// Swagger UI fills in every field of a form: without an example it sends `string`.
+/// Swagger UI fills in every field of a form that has no choices: without an example it sends `string`.
 pub fn missing_examples(files: &Files) -> Vec<String> {
     let mut violations = Vec::new();
     for operation in operations(files) {
@@ -24,9 +24,11 @@ pub fn missing_examples(files: &Files) -> Vec<String> {
             if media_type.starts_with("multipart/") {
                 let reference = text(&body["schema"]["$ref"]).trim_start_matches('#');
                 let schema = operation.document.pointer(reference).unwrap_or(&Value::Null);
-                let fields = schema["properties"].as_object().into_iter().flat_map(Map::keys);
-                let without = fields.filter(|field| example.get(field.as_str()).is_none());
-                violations.extend(without.map(|field| missing(&format!("the form field {field}"))));
+                let fields = schema["properties"].as_object().into_iter().flatten();
+                let is_filled_in = |field: &Value| field["type"] != "boolean" && field.get("enum").is_none();
+                let without =
+                    fields.filter(|(name, field)| is_filled_in(field) && example.get(name).is_none());
+                violations.extend(without.map(|(name, _)| missing(&format!("the form field {name}"))));
             }
         }
     }

@@ -61,7 +61,7 @@ pub struct Logistics {
     feed: Arc<Feed>,
     files: Arc<SystemClient>,
     shares: Shares,
-    commodities: commodities::Catalogue,
+    commodities: Arc<commodities::Catalogue>,
     notifications: Arc<notifications::Dispatcher>,
     webhooks: Webhooks,
     batches: loads::Batches,
@@ -149,7 +149,7 @@ impl Service for Logistics {
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
             batches: loads::Batches::new(settings)?,
-            commodities: catalogue,
+            commodities: Arc::new(catalogue),
             notifications: Arc::new(notifications::Dispatcher::new(
                 notifications::Channel::open(settings)?,
                 settings.notification_delivery(),

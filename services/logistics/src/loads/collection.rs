@@ -7,10 +7,9 @@ use database::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::model::Load;
-use super::proof::{amount, normalize_ids, validate_not_in_future};
+use super::captured::{normalize_ids, validate_not_in_future};
 use super::quality::{self, Quality, QualityWithUnit};
-use super::weights::{ComparedWeight, WeightTolerance, Weights, reword_weights};
+use super::weights::{ComparedWeight, WeightTolerance, Weights, amount, reword_weights};
 
 /// What was loaded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -155,17 +154,22 @@ impl Collection {
             && quality::is_same(quality, &other.quality)
     }
 
-    /// Returns what looks wrong about the collection of a load.
+    /// Returns what looks wrong about the collection of a load with this weight and destination.
     ///
     /// # Errors
     /// 400 if the net weight is refused.
-    pub(crate) fn check(&self, load: &Load, tolerance: WeightTolerance) -> Result<Vec<Warning>, Error> {
+    pub(crate) fn check(
+        &self,
+        weight: Option<&WeightMeasure>,
+        dropoff_postcode: Option<&str>,
+        tolerance: WeightTolerance,
+    ) -> Result<Vec<Warning>, Error> {
         let tonnes = |measure: &Option<WeightMeasure>| measure.as_ref().map(|measure| measure.weight);
-        let (net, agreed) = (tonnes(&self.weight_net), ComparedWeight::agreed(load.weight.as_ref()));
+        let (net, agreed) = (tonnes(&self.weight_net), ComparedWeight::agreed(weight));
         let mut errors = ValidationErrors::default();
         let differs = net.and_then(|net| tolerance.check(net, agreed, &mut errors));
         errors.check()?;
         let weights = Weights { net, gross: tonnes(&self.weight_gross), tare: None };
-        Ok(differs.into_iter().chain(weights.gross_warning(load)).collect())
+        Ok(differs.into_iter().chain(weights.gross_warning(dropoff_postcode)).collect())
     }
 }

@@ -9,12 +9,12 @@ use webhooks::EventDetails;
 use super::collection::CollectionForm;
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
 use super::history::{self, Change, Changes, EventType, NewEvent};
-use super::life::Status;
 use super::members::changes;
 use super::model::Load;
 use super::party::{Creator, Party};
 use super::proof::{Proof, ProofOfDelivery};
 use super::rejection::RejectionForm;
+use super::status::Status;
 use super::store::{self, NewProof, Update};
 use crate::commodities::Catalogue;
 use crate::examples::{

@@ -7,12 +7,13 @@ use database::Amount;
 use serde_json::json;
 
 use crate::commodities::Catalogue;
-use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY, reword_tonnes};
-use crate::loads::life::{Action, Status};
+use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY};
 use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
 use crate::loads::party::Party;
+use crate::loads::status::{Action, Status};
 use crate::loads::stored_load::StoredLoad;
+use crate::loads::weights::reword_tonnes;
 use crate::organisations::NamedBy;
 
 /// Validates the rules that the schema cannot state.

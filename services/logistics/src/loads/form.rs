@@ -10,9 +10,10 @@ use database::{Amount, Id, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::life::Status;
 use super::model::{Commodity, Load};
 use super::party::{CreatedBy, Party};
+use super::status::Status;
+use super::weights::reword_tonnes;
 use crate::commodities::Catalogue;
 
 /// A load that is created by its organiser.
@@ -195,11 +196,6 @@ pub(crate) const FOREIGN: &str = "Loads can only be created for your own organis
 
 /// Message for a commodity that the catalogue does not have.
 pub(super) const UNKNOWN_COMMODITY: &str = "is not a known commodity: see GET /v1/commodities";
-
-/// Adds a hint about kilograms to the message for a weight out of range.
-pub(super) fn reword_tonnes(path: &str, errors: &mut ValidationErrors) {
-    errors.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
-}
 
 /// A validated body that creates a load.
 pub(crate) trait LoadForm {

@@ -354,9 +354,9 @@ mod tests {
 
     use super::*;
     use crate::loads::form::{BatchRow, LoadPatch, SharedFields};
-    use crate::loads::life::Status;
     use crate::loads::model::Commodity;
     use crate::loads::party::CreatedBy;
+    use crate::loads::status::Status;
 
     fn text(random: &mut StdRng) -> String {
         let letters =

@@ -1,6 +1,7 @@
 //! Loads: consignments of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 
 mod batch;
+mod captured;
 mod change;
 mod collection;
 mod demo;
@@ -9,7 +10,6 @@ mod feed;
 mod form;
 mod handlers;
 mod history;
-mod life;
 mod members;
 mod model;
 mod party;
@@ -19,6 +19,7 @@ mod reference;
 mod rejection;
 mod search;
 mod send;
+mod status;
 mod store;
 mod stored_load;
 mod weights;

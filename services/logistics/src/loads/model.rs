@@ -7,10 +7,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::collection::Collection;
-use super::life::Status;
 use super::party::{CreatedBy, Party, parties};
 use super::quality::{Quality, QualityWithUnit};
 use super::rejection::Rejection;
+use super::status::Status;
+use super::weights::ComparedWeight;
 
 /// A consignment of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -159,6 +160,12 @@ impl Load {
             return self.parties().first().copied();
         }
         own
+    }
+
+    /// Returns the weight with which a proof is compared: the net weight of the collection, or else the agreed one.
+    pub(super) fn compared_weight(&self) -> Option<ComparedWeight> {
+        let collected = self.collection.as_ref().and_then(|collection| collection.weight_net.as_ref());
+        ComparedWeight::collected(collected).or_else(|| ComparedWeight::agreed(self.weight.as_ref()))
     }
 
     /// Returns the id of the carrier.

@@ -1,7 +1,6 @@
 //! Proof of delivery (docs/api/loads.md, "Proof of delivery"): the weighbridge ticket that completes a load, and its
 //! corrections.
 
-use chrono::TimeDelta;
 use common::Error;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{
@@ -9,20 +8,17 @@ use common::wire::{
 };
 use database::{Amount, Id, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use utoipa::ToSchema;
 
-use super::life::{Action, Status};
+use super::captured::{normalize_ids, validate_captured_at, validate_not_in_future};
 use super::model::Load;
 use super::quality::{self, Quality};
-use super::weights::{ComparedWeight, WeightTolerance, Weights, reword_weights};
+use super::status::{Action, Status};
+use super::weights::{WeightTolerance, Weights, amount, reword_weights};
 use crate::examples;
 
 /// Message for a `loadId` that names no load.
 pub(crate) const UNKNOWN_LOAD: &str = "is not a known load";
-
-/// How far in the future `capturedAtUTC` may be, since clocks differ.
-const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 /// The fields of a proof of delivery.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -144,27 +140,6 @@ impl Delivery {
             quality: self.quality.clone().unwrap_or_default(),
         })
     }
-}
-
-/// Adds an error if something was captured in the future.
-pub(super) fn validate_not_in_future(captured_at: Option<Timestamp>, errors: &mut ValidationErrors) {
-    let latest = Timestamp::now().plus(MAX_CLOCK_SKEW);
-    if captured_at.is_some_and(|at| at > latest) {
-        errors.push("capturedAtUTC", Code::Range, "must not be in the future");
-    }
-}
-
-/// Converts a validated weight.
-pub(super) fn amount(tonnes: f64) -> Result<Amount, Error> {
-    Amount::from_f64(tonnes).map_err(|e| Error::Internal(e.into()))
-}
-
-/// Returns the ids of files in lower case, sorted, each once.
-pub(super) fn normalize_ids(files: &[FileReference]) -> Vec<String> {
-    let mut ids: Vec<_> = files.iter().map(|file| file.id.to_ascii_lowercase()).collect();
-    ids.sort();
-    ids.dedup();
-    ids
 }
 
 /// Values of a proof of delivery to replace, at least one. Absent ones stay as they are.
@@ -289,15 +264,12 @@ impl Correction {
         let mut errors = ValidationErrors::default();
         proof.weights().validate(&mut errors);
         if proof.weight_net != previous.weight_net {
-            tolerance.check(proof.weight_net, ComparedWeight::of(load), &mut errors);
+            tolerance.check(proof.weight_net, load.compared_weight(), &mut errors);
         }
         errors.check()?;
         Ok(proof)
     }
 }
-
-/// How long before the creation or the delivery date of a load its proof may have been captured.
-const MAX_CAPTURE_AGE: TimeDelta = TimeDelta::days(366);
 
 /// The values that distinguish a repeated proof from a different one, as stored in the columns `proof` and
 /// `corrected_proof`.
@@ -402,8 +374,8 @@ impl Proof {
 
     /// Returns what looks wrong about the proof of a load.
     pub(crate) fn warnings(&self, load: &Load, tolerance: WeightTolerance) -> Vec<Warning> {
-        let differs = tolerance.warning(self.weight_net, ComparedWeight::of(load));
-        differs.into_iter().chain(self.weights().gross_warning(load)).collect()
+        let differs = tolerance.warning(self.weight_net, load.compared_weight());
+        differs.into_iter().chain(self.weights().gross_warning(load.dropoff_postcode.as_deref())).collect()
     }
 
     /// Completes the load with the values of this proof, and adds the files that the load does not have.
@@ -445,20 +417,6 @@ impl Proof {
     }
 }
 
-/// Adds an error if something about the load was captured too long ago. It may have been before the load was created,
-/// since offices also enter loads after delivery.
-pub(super) fn validate_captured_at(
-    captured_at: Option<Timestamp>,
-    load: &Load,
-    errors: &mut ValidationErrors,
-) {
-    let earliest = load.created_at.min(load.delivery_date).plus(-MAX_CAPTURE_AGE);
-    if captured_at.is_some_and(|at| at < earliest) {
-        let message = "must not be more than 366 days before both the load's creation and its delivery date";
-        errors.push_with("capturedAtUTC", Code::Range, message, json!({ "minimum": earliest.to_string() }));
-    }
-}
-
 /// Checks a proof that is no repeat against its load. `is_proven`: the load has another proof.
 ///
 /// # Errors
@@ -471,8 +429,8 @@ pub(crate) fn check(
     tolerance: WeightTolerance,
 ) -> Result<(), Error> {
     let mut errors = ValidationErrors::default();
-    validate_captured_at(captured_at, load, &mut errors);
-    tolerance.check(proof.weight_net, ComparedWeight::of(load), &mut errors);
+    validate_captured_at(captured_at, (load.created_at, load.delivery_date), &mut errors);
+    tolerance.check(proof.weight_net, load.compared_weight(), &mut errors);
     errors.check()?;
     if is_proven {
         return Err(Error::conflict(

@@ -6,7 +6,7 @@ use database::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::proof::{normalize_ids, validate_not_in_future};
+use super::captured::{normalize_ids, validate_not_in_future};
 use super::quality::{self, Quality, QualityWithUnit};
 
 /// Why a load is rejected.

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use crate::examples;
-use crate::loads::life::Action;
 use crate::loads::model::Load;
 use crate::loads::party::{Party, parties};
+use crate::loads::status::Action;
 use crate::notifications::Event;
 
 /// The driver of a load (docs/api/loads.md).

@@ -1,11 +1,11 @@
 //! A load as it is stored: with what its document does not show.
 
-use common::Caller;
+use common::{Caller, Error, Reason};
 
-use super::life::Status;
 use super::model::Load;
 use super::party::Party;
 use super::proof::{BeforeProof, Proof};
+use super::status::{Action, Status};
 
 /// A load with what its document does not show.
 #[derive(Clone, Debug)]
@@ -22,6 +22,40 @@ pub(crate) struct StoredLoad {
 }
 
 impl StoredLoad {
+    /// Undoes what ended the load: its cancellation, its rejection, or its completion. The load is collected then if it
+    /// has a collection, and upcoming otherwise. Returns false for a load that has not ended.
+    pub(crate) fn reopen(&mut self) -> bool {
+        let load = &mut self.load;
+        match load.status {
+            Status::Upcoming | Status::Collected => return false,
+            Status::Cancelled => {}
+            Status::Rejected => load.rejection = None,
+            Status::Completed => {
+                load.completed_at = None;
+                let proofs = [self.proof.take(), self.corrected_proof.take()];
+                let files: Vec<String> = proofs.into_iter().flatten().flat_map(|proof| proof.files).collect();
+                let before = &self.before_proof;
+                load.files.retain(|file| {
+                    let id = file.id.to_ascii_lowercase();
+                    !files.contains(&id) || before.files.contains(&id)
+                });
+                before.values.restore(load);
+            }
+        }
+        load.status = if load.collection.is_some() { Status::Collected } else { Status::Upcoming };
+        true
+    }
+
+    /// Returns the present proof of a completed load.
+    ///
+    /// # Errors
+    /// 409 if the load is not completed, or was completed by an older version without a proof.
+    pub(crate) fn proof_to_correct(&self) -> Result<&Proof, Error> {
+        Action::Correct.check(self.load.status)?;
+        let proof = self.corrected_proof.as_ref().or(self.proof.as_ref());
+        proof.ok_or_else(|| Error::conflict(Reason::LoadUpcoming, "This load has no proof of delivery."))
+    }
+
     /// Returns true if this is the proof of the load, as given or as corrected.
     pub(crate) fn is_proven_by(&self, proof: &Proof) -> bool {
         [&self.proof, &self.corrected_proof].into_iter().flatten().any(|known| known == proof)

@@ -1,13 +1,12 @@
 //! Weights from the weighbridge: whether they agree with each other, with the weight that was agreed or collected, and
 //! with the law.
 
+use common::Error;
 use common::validation::{Code, ValidationErrors};
 use common::wire::{Warning, WeightMeasure, is_eircode};
 use database::Amount;
 use serde_json::{Value, json};
 
-use super::form::reword_tonnes;
-use super::model::Load;
 use crate::{Settings, ToleranceAction};
 
 /// How far the net weight may be from the difference of gross and tare weight, in ten-thousandths of a tonne: 0.02 t.
@@ -54,8 +53,8 @@ impl Weights {
     }
 
     /// Returns the warning for a vehicle that is heavier than the country of the destination allows.
-    pub(super) fn gross_warning(&self, load: &Load) -> Option<Warning> {
-        let is_irish = load.dropoff_postcode.as_deref().is_some_and(is_eircode);
+    pub(super) fn gross_warning(&self, dropoff_postcode: Option<&str>) -> Option<Warning> {
+        let is_irish = dropoff_postcode.is_some_and(is_eircode);
         let maximum = if is_irish { MAX_GROSS_IE } else { MAX_GROSS_GB };
         let gross = self.gross.filter(|gross| gross.scaled() > maximum * SCALE)?;
         let message = format!("is more than the {maximum} t that a vehicle may weigh: {gross} t");
@@ -67,6 +66,16 @@ impl Weights {
 fn warning(path: &str, code: &str, message: String, data: Value) -> Warning {
     let data = if let Value::Object(data) = data { data } else { serde_json::Map::new() };
     Warning { data, ..Warning::new(path, code, message) }
+}
+
+/// Converts a validated weight.
+pub(super) fn amount(tonnes: f64) -> Result<Amount, Error> {
+    Amount::from_f64(tonnes).map_err(|e| Error::Internal(e.into()))
+}
+
+/// Adds a hint about kilograms to the message for a weight out of range.
+pub(super) fn reword_tonnes(path: &str, errors: &mut ValidationErrors) {
+    errors.reword(path, Code::Range, "must be between 0 and 1000 tonnes (were kilograms meant?)");
 }
 
 /// Adds a hint to the errors of weights out of range. Returns true if no weight is invalid.
@@ -89,15 +98,9 @@ pub(crate) struct ComparedWeight {
 }
 
 impl ComparedWeight {
-    /// Returns the net weight of the collection, or else the agreed one.
-    pub(super) fn of(load: &Load) -> Option<Self> {
-        let collected = load.collection.as_ref().and_then(|collection| collection.weight_net.as_ref());
-        let collected = collected.map(|measure| Self {
-            weight: measure.weight,
-            name: "collection",
-            description: "collected",
-        });
-        collected.or_else(|| Self::agreed(load.weight.as_ref()))
+    /// Returns the net weight of a collection.
+    pub(super) fn collected(weight: Option<&WeightMeasure>) -> Option<Self> {
+        weight.map(|measure| Self { weight: measure.weight, name: "collection", description: "collected" })
     }
 
     /// Returns the agreed weight.

@@ -187,7 +187,8 @@ pub(in crate::personal_data) fn list_drivers(
     rows.into_iter().map(record).collect()
 }
 
-/// Erases the user in what reports the loads that were sent to the user: messages to all drivers, and deliveries to webhooks.
+/// Erases the user in what reports the loads that were sent to the user: messages to all drivers, and deliveries to
+/// webhooks.
 pub(in crate::personal_data) fn erase_reports(c: &mut AnyConnection, erasure: &Erasure) -> Result<(), Error> {
     let sent = d::load_drivers.filter(d::driver_id.eq(&erasure.user_id)).order(d::load_id);
     let loads: BTreeSet<Id> = sent.limit(BATCH_SIZE).select(d::load_id).load(c)?.into_iter().collect();

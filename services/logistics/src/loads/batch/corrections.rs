@@ -6,7 +6,8 @@ use common::validation::{Code, ValidationErrors};
 use serde_json::{Value, json};
 use tables::Cell;
 
-use super::header::{HeaderRow, named_column};
+use super::header::HeaderRow;
+use super::headings::named_column;
 use crate::loads::members::COLUMNS;
 
 /// The most corrections of a batch.

@@ -8,9 +8,8 @@ use serde_json::{Map, Value, json};
 use tables::text::{SEPARATOR, entries, is_scientific, is_spreadsheet_error, unescape_formula};
 use tables::{Cell, Formulas, HeaderRank, MAX_COLUMNS, Number, SPREADSHEET_ERROR, TableRow};
 
-use super::headings::{Assigned, Headings, alias};
+use super::headings::{Assigned, Headings, alias, named_column};
 use super::options::CellOptions;
-use super::table::Layout;
 use crate::loads::members::{COLUMNS, Kind, MEMBERS, SAMPLE_REFERENCE};
 
 /// Names the loads that exist already.
@@ -89,9 +88,14 @@ impl HeaderRow {
         }
     }
 
-    /// Parses the header row. If a required column is missing, every row would be invalid. A column is present too if a
-    /// correction names it.
-    pub(crate) fn parse(cells: &[Cell], layout: &Layout, errors: &mut ValidationErrors) -> Self {
+    /// Parses the header row. If a required column is missing, every row would be invalid. A column of `corrected` is
+    /// present too. With `has_organiser`, those of the parties are optional.
+    pub(crate) fn parse(
+        cells: &[Cell],
+        headings: &Headings,
+        (corrected, has_organiser): (impl Iterator<Item = &'static str>, bool),
+        errors: &mut ValidationErrors,
+    ) -> Self {
         let mut header = Self { headings: Vec::new(), written: Vec::new(), is_complete: true };
         let mut assigned: Vec<&str> = Vec::new();
         for cell in cells {
@@ -100,12 +104,12 @@ impl HeaderRow {
                 Cell::Covered(_) => "",
                 _ => "#",
             };
-            let heading = match layout.headings.assigned(written).filter(|_| !written.is_empty()) {
+            let heading = match headings.assigned(written).filter(|_| !written.is_empty()) {
                 Some(Assigned::Column(column)) => column_named(column),
                 Some(Assigned::NotRead) => Some(Heading::ignored(NOT_READ)),
                 None => known_column(written),
             };
-            let is_assigned = matches!(layout.headings.assigned(written), Some(Assigned::Column(_)));
+            let is_assigned = matches!(headings.assigned(written), Some(Assigned::Column(_)));
             header.written.push(written.chars().take(MAX_NAME_CHARS).collect());
             if written.is_empty() {
                 header.headings.push(None);
@@ -133,7 +137,7 @@ impl HeaderRow {
                 header.headings.push(Some(Heading::ignored(UNKNOWN)));
             }
         }
-        for column in layout.corrections.columns() {
+        for column in corrected {
             if header.position(column).is_none() {
                 header.headings.resize(header.headings.len().max(MAX_COLUMNS), None);
                 header.headings.push(column_named(column));
@@ -141,7 +145,7 @@ impl HeaderRow {
         }
         for group in REQUIRED {
             let is_present = group.iter().any(|name| header.position(name).is_some());
-            if is_present || (group == PARTIES && layout.has_organiser) {
+            if is_present || (group == PARTIES && has_organiser) {
                 continue;
             }
             let message = format!("is required: a column {}", group.join(" or "));
@@ -268,11 +272,6 @@ fn column_named(name: &str) -> Option<Heading> {
     let member = MEMBERS.iter().find(|member| member.name == name)?;
     let column = member.column?;
     Some(Heading { name: member.name, kind: column.is_stored.then_some(column.kind) })
-}
-
-/// Returns the name of a column if it is one.
-pub(crate) fn named_column(name: &str) -> Option<&'static str> {
-    column_named(name).map(|heading| heading.name)
 }
 
 /// Code and message for a cell that is refused.

@@ -7,8 +7,7 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::fold;
 use serde_json::{Value, json};
 
-use super::header::named_column;
-use crate::loads::members::COLUMNS;
+use crate::loads::members::{COLUMNS, MEMBERS};
 
 /// Readable headings, folded, and their columns. The first heading of a column stands in the documentation.
 pub(crate) const ALIASES: [(&str, &str); 34] = [
@@ -47,6 +46,11 @@ pub(crate) const ALIASES: [(&str, &str); 34] = [
     ("pickup postcode", "pickupPostcode"),
     ("delivery postcode", "dropoffPostcode"),
 ];
+
+/// Returns the name of a column if it is one.
+pub(crate) fn named_column(name: &str) -> Option<&'static str> {
+    MEMBERS.iter().find(|member| member.name == name && member.column.is_some()).map(|member| member.name)
+}
 
 /// The headings to which the form assigns a column.
 #[derive(Debug, Default)]

@@ -4,10 +4,9 @@
 //! 2. [`validate`] reads all rows, collects what is wrong with them, and writes valid ones to other temporary files.
 //! 3. [`ReadBatch`] compares them with loads where the answer depends on that, and answers dry runs.
 //! 4. [`prepare_import`] stores the loads of a large import on SQLite, hidden, in several transactions.
-//! 5. [`PreparedImport::commit`](prepared_import::PreparedImport::commit) checks the rows again and, in one transaction,
-//!    edits loads, and stores the loads of other imports or makes the hidden ones visible.
+//! 5. [`PreparedImport::commit`](prepared_import::PreparedImport::commit) checks the rows again and, in one
+//! transaction, edits loads, and stores the loads of other imports or makes the hidden ones visible.
 
-mod checked;
 mod corrections;
 mod detect;
 mod existing;
@@ -16,6 +15,8 @@ mod header;
 mod headings;
 mod model;
 mod options;
+mod plan;
+mod planner;
 mod prepared_import;
 mod read_batch;
 mod recognised;
@@ -44,7 +45,7 @@ pub(super) use model::BatchResult;
 pub(super) use options::SheetFormat;
 pub(super) use prepared_import::prepare_import;
 pub(crate) use prepared_import::run_large_imports;
-pub(super) use read_batch::ReadBatch;
+pub(super) use read_batch::{Parts, ReadBatch};
 pub(super) use template::workbook as template;
 pub(super) use upload::{LoadBatchForm, UploadedFile, receive};
 pub(super) use validator::validate;

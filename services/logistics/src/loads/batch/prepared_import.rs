@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::Data;
 use common::system::DueShare;
 use common::{Error, FailureStreak, JsonResponse};
 use database::{AnyConnection, Database, Id};
@@ -16,11 +15,10 @@ use tokio::time::timeout;
 use webhooks::Webhooks;
 
 use super::Batches;
-use super::checked::Purpose;
-use super::read_batch::{Preview, ReadBatch};
+use super::plan::Purpose;
+use super::read_batch::{Parts, Preview, ReadBatch};
 use super::spooled_import::SpooledImport;
 use super::store::IMPORT_RUNNING;
-use crate::Logistics;
 use crate::commodities::Catalogue;
 use crate::loads::store::{
     LoadRow, announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
@@ -102,8 +100,8 @@ impl Drop for LargeImport {
 ///
 /// # Errors
 /// Those of [`SpooledImport::commit`].
-pub(crate) async fn prepare_import(app: &Data<Logistics>, batch: ReadBatch) -> Result<PreparedImport, Error> {
-    let (db, batches) = (&app.db, &app.batches);
+pub(crate) async fn prepare_import(app: Parts<'_>, batch: ReadBatch) -> Result<PreparedImport, Error> {
+    let (db, batches) = (app.db, app.batches);
     let Preview { import, checked } = batch.preview(app).await?;
     let is_large = db.is_sqlite() && import.lock().rows_to_store() > ROWS_PER_TRANSACTION;
     if let Some(checked) = checked.filter(|_| import.lock().dry_run) {
@@ -113,10 +111,10 @@ pub(crate) async fn prepare_import(app: &Data<Logistics>, batch: ReadBatch) -> R
     if !is_large {
         return Ok(PreparedImport { import, large: None, dry_run: None });
     }
-    let (checked, service) = (import.clone(), app.clone());
+    let (checked, catalogue) = (import.clone(), app.commodities.clone());
     let check = move |c: &mut AnyConnection| {
         let import = checked.lock();
-        let checked = import.check(c, &service.commodities, Purpose::Plan)?;
+        let checked = import.check(c, &catalogue, Purpose::Plan)?;
         import.refuse(c, &checked)?;
         Ok::<_, Error>(checked.is_new())
     };

@@ -3,24 +3,33 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use actix_web::web::Data;
-use common::system::FoundFiles;
+use common::system::{FoundFiles, SystemClient};
 use common::wire::FileReference;
 use common::{Caller, Error};
-use database::{AnyConnection, Id};
+use database::{AnyConnection, Database, Id};
 use parking_lot::Mutex;
 
-use super::checked::{Checked, Purpose};
+use super::Batches;
 use super::faults::{Faults, with_members};
 use super::options::{IfExists, Include, SheetFormat};
+use super::plan::{Checked, Purpose};
 use super::recognised::RecognisedFile;
 use super::second_reading::{RowCells, SecondReading};
 use super::spooled_import::SpooledImport;
 use super::store::refuse_repeat;
-use crate::Logistics;
+use crate::commodities::Catalogue;
 
 /// The number of files that are looked up at a time.
 const FILES_AT_ONCE: usize = 200;
+
+/// The parts of the service that a batch needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) db: &'a Database,
+    pub(crate) files: &'a SystemClient,
+    pub(crate) commodities: &'a Arc<Catalogue>,
+    pub(crate) batches: &'a Batches,
+}
 
 /// A batch whose rows were read.
 pub(crate) struct ReadBatch {
@@ -46,7 +55,7 @@ impl ReadBatch {
     ///
     /// # Errors
     /// 400 and 403 for what is wrong with the upload, and with rows unless these are left out and others remain.
-    pub(super) async fn preview(self, app: &Data<Logistics>) -> Result<Preview, Error> {
+    pub(super) async fn preview(self, app: Parts<'_>) -> Result<Preview, Error> {
         let leaves_out = self.import.leaves_out && !self.import.identities.is_empty();
         if self.faults.has_upload_faults() || !(self.faults.is_empty() || leaves_out) {
             return Err(self.refuse(app).await);
@@ -71,7 +80,7 @@ impl ReadBatch {
     ///
     /// # Errors
     /// 400 for what is wrong with the upload, 409 if the content was imported before.
-    pub(crate) async fn sheet(self, app: &Data<Logistics>) -> Result<Vec<u8>, Error> {
+    pub(crate) async fn sheet(self, app: Parts<'_>) -> Result<Vec<u8>, Error> {
         let Some(format) = self.format.filter(|_| !self.faults.has_upload_faults()) else {
             return Err(self.refuse(app).await);
         };
@@ -82,21 +91,21 @@ impl ReadBatch {
     }
 
     /// Compares the rows with loads, if the answer depends on that. Other writes do not wait for it.
-    async fn look(self, app: &Data<Logistics>) -> Result<Looked, Error> {
+    async fn look(self, app: Parts<'_>) -> Result<Looked, Error> {
         let Self { mut import, faults, recognised, reading, include, .. } = self;
         import.flush()?;
         (import.recognised, import.faults) = (recognised, faults);
         let compares = matches!(import.import.if_exists, IfExists::Skip | IfExists::Update);
         let is_needed = import.dry_run || compares || include.is_some();
         let import = Arc::new(Mutex::new(import));
-        let (shared, service) = (import.clone(), app.clone());
+        let (shared, catalogue) = (import.clone(), app.commodities.clone());
         let look = move |c: &mut AnyConnection| {
             let mut import = shared.lock();
             import.find_similar(c)?;
             if !is_needed {
                 return Ok(None);
             }
-            let checked = import.check(c, &service.commodities, Purpose::Preview)?;
+            let checked = import.check(c, &catalogue, Purpose::Preview)?;
             import.differing.clone_from(&checked.differing);
             if import.dry_run {
                 import.find_same_reference(c, &checked)?;
@@ -108,21 +117,20 @@ impl ReadBatch {
     }
 
     /// Returns the error of a batch with invalid rows, with what is wrong with the others.
-    async fn refuse(self, app: &Data<Logistics>) -> Error {
+    async fn refuse(self, app: Parts<'_>) -> Error {
         match self.find_faults(app).await {
             Ok(error) | Err(error) => error,
         }
     }
 
-    async fn find_faults(self, app: &Data<Logistics>) -> Result<Error, Error> {
+    async fn find_faults(self, app: Parts<'_>) -> Result<Error, Error> {
         let Self { mut import, mut faults, recognised, reading, include, .. } = self;
         import.recognised = recognised;
         let import = Arc::new(Mutex::new(import));
         if import.lock().import.if_exists == IfExists::Refuse {
             import.lock().faults = faults;
-            let (shared, service) = (import.clone(), app.clone());
-            let check =
-                move |c: &mut AnyConnection| shared.lock().check(c, &service.commodities, Purpose::Preview);
+            let (shared, catalogue) = (import.clone(), app.commodities.clone());
+            let check = move |c: &mut AnyConnection| shared.lock().check(c, &catalogue, Purpose::Preview);
             faults = app.db.read(check).await?.faults;
         }
         if include == Some(Include::Rows) {
@@ -152,7 +160,7 @@ async fn blocking<T: Send + 'static>(
 /// # Errors
 /// 503 if the system service is unavailable.
 async fn look_up_files(
-    app: &Logistics,
+    app: Parts<'_>,
     caller: &Caller,
     loads: &[(Id, Vec<FileReference>)],
 ) -> Result<HashMap<Id, FoundFiles>, Error> {

@@ -13,10 +13,11 @@ use serde_json::{Map, Value, json};
 use crate::commodities::Catalogue;
 use crate::loads::batch::options::CellOptions;
 use crate::loads::batch::upload::DefaultOrganiser;
-use crate::loads::form::{BatchRow, SharedFields, UNKNOWN_COMMODITY, reword_tonnes};
+use crate::loads::form::{BatchRow, SharedFields, UNKNOWN_COMMODITY};
 use crate::loads::model::Load;
 use crate::loads::party::Party;
 use crate::loads::reference::ComparedReference;
+use crate::loads::weights::reword_tonnes;
 use crate::organisations::NamedBy;
 
 /// The inputs that all rows of a batch share.

@@ -5,22 +5,20 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Seek, Write};
 use std::sync::mpsc::sync_channel;
 
-use common::system::{DueShare, FoundFiles};
+use common::system::FoundFiles;
 use common::wire::Warning;
 use common::{Caller, Error, FairPermit, JsonResponse};
 use database::{AnyConnection, Id, Json};
 
-use super::checked::{Checked, MAX_LISTED, Plan, Purpose, check};
 use super::faults::{Faults, MAX_ERRORS, Members, with_members};
 use super::model::{BatchResult, Import, SameReference};
 use super::options::IfExists;
+use super::plan::{Checked, MAX_LISTED, Plan};
 use super::recognised::RecognisedFile;
 use super::row::{GivenCells, RowIdentity};
 use super::second_reading::RowCells;
 use super::similar::{self, SimilarRow, find_similar};
-use super::store::{record, refuse_repeat};
 use super::upload::disk_error;
-use crate::commodities::Catalogue;
 use crate::loads::model::Load;
 use crate::loads::party::Creator;
 use crate::loads::reference::{ComparedReference, FoldedHash};
@@ -188,28 +186,6 @@ impl SpooledImport {
         Ok(())
     }
 
-    /// Checks the rows, as [`check`] does.
-    ///
-    /// # Errors
-    /// Those of [`check`].
-    pub(super) fn check(
-        &self,
-        c: &mut AnyConnection,
-        catalogue: &Catalogue,
-        purpose: Purpose,
-    ) -> Result<Checked, Error> {
-        check(c, self, catalogue, purpose)
-    }
-
-    /// Returns the error of the batch, if what was found forbids to store it.
-    ///
-    /// # Errors
-    /// Those of [`Self::refuse_rows`], and 409 if a content was imported before.
-    pub(super) fn refuse(&self, c: &mut AnyConnection, checked: &Checked) -> Result<(), Error> {
-        self.refuse_rows(checked)?;
-        refuse_repeat(c, &self.import)
-    }
-
     /// Returns the error of the rows of the batch, if they forbid to store it.
     ///
     /// # Errors
@@ -258,30 +234,6 @@ impl SpooledImport {
             ..BatchResult::default()
         };
         JsonResponse::json(&result.with_message(self.dry_run))
-    }
-
-    /// Checks the import and stores it: edits loads, and creates new ones with `store`, which gets whether each row is
-    /// new. Returns the answer, and the shares of files that are due. Can be called again if the transaction is retried.
-    ///
-    /// # Errors
-    /// Those of [`Self::refuse`].
-    pub(super) fn commit(
-        &mut self,
-        c: &mut AnyConnection,
-        catalogue: &Catalogue,
-        store: impl FnOnce(&mut Self, &mut AnyConnection, &[bool]) -> Result<(), Error>,
-    ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
-        let mut checked = self.check(c, catalogue, Purpose::Store)?;
-        self.refuse(c, &checked)?;
-        let is_new = checked.is_new();
-        if is_new.contains(&true) || checked.updated > 0 {
-            record(c, &self.import)?;
-        }
-        if is_new.contains(&true) {
-            store(self, c, &is_new)?;
-        }
-        let shares = std::mem::take(&mut checked.shares);
-        Ok((self.answer(&checked, &is_new)?, shares))
     }
 
     /// Returns the rows of the new loads.

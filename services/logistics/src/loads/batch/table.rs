@@ -76,7 +76,12 @@ impl<'a> Table<'a> {
             before.push_back(FileRow::Other(row));
         }
         let mut header_errors = ValidationErrors::default();
-        let header = HeaderRow::parse(&first.cells, layout, &mut header_errors);
+        let header = HeaderRow::parse(
+            &first.cells,
+            &layout.headings,
+            (layout.corrections.columns(), layout.has_organiser),
+            &mut header_errors,
+        );
         if keeps_all {
             before.push_back(FileRow::Header(first));
         }

@@ -62,7 +62,7 @@ const MAX_TEXT_BYTES: usize = 1 << 20;
 #[serde(default, rename_all = "camelCase")]
 #[schema(example = json!({
     "organisationId": "penybont-farm", "organisationName": "Penybont Farm", "dryRun": true,
-    "ifExists": "create", "dateOrder": "auto", "decimal": "auto", "encoding": "auto",
+    "ifExists": "create", "sheet": "Loads", "dateOrder": "auto", "decimal": "auto", "encoding": "auto",
     "headings": { "Our ref": "reference" }, "corrections": [{ "row": 0, "column": "weight", "value": "28.5" }],
     "file": ["Our ref,deliveryDateISO,commodityName,weight,tags\r\nPB-2026-0302,2026-03-02,Feed Barley,285,spring\r\n"],
 }))]

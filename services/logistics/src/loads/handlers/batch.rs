@@ -13,20 +13,22 @@ use utoipa::IntoParams;
 
 use crate::Logistics;
 use crate::loads::batch::{
-    self, BatchResult, LoadBatchForm, ReadBatch, SheetFormat, UploadedFile, prepare_import, receive, validate,
+    self, BatchResult, LoadBatchForm, Parts, ReadBatch, SheetFormat, UploadedFile, prepare_import, receive,
+    validate,
 };
 use crate::loads::members::stored_columns;
 
 /// Upload a batch of loads
 ///
 /// CSV (the delimiter is detected) or XLSX, at most 10 files of 25 MiB and 50,000 rows together. All rows are stored or
-/// none, unless `invalidRows` leaves out invalid ones. If any row is invalid, the response names every invalid cell (the
-/// first 1,000), and `body.failedRows` is the number of invalid rows. `body.recognised` tells what was recognised in each
-/// file; `headings` and `corrections` mend it. `ifExists` tells what happens to rows whose loads exist already: `id`
-/// names a load that you may see, or your organisation created a load with the same reference (case, kinds of dashes,
-/// apostrophes and white space do not count) and delivery date that is not cancelled. New rows whose reference is only
-/// similar to another one give a warning `similar_reference`. A file whose content the organisation imported before is
-/// 409 with `body.importedAtUTC` and `body.file`, unless `repeat` is true or `ifExists` is `skip` or `update`.
+/// none, unless `invalidRows` leaves out invalid ones. If any row is invalid, the response names every invalid cell
+/// (the first 1,000), and `body.failedRows` is the number of invalid rows. `body.recognised` tells what was recognised
+/// in each file; `headings` and `corrections` mend it. `ifExists` tells what happens to rows whose loads exist already:
+/// `id` names a load that you may see, or your organisation created a load with the same reference (case, kinds of
+/// dashes, apostrophes and white space do not count) and delivery date that is not cancelled. New rows whose reference
+/// is only similar to another one give a warning `similar_reference`. A file whose content the organisation imported
+/// before is 409 with `body.importedAtUTC` and `body.file`, unless `repeat` is true or `ifExists` is `skip` or
+/// `update`.
 #[utoipa::path(operation_id = "create_load_batch", tag = "loads", security(("bearer" = [])),
     extensions(("x-roles" = json!([]))),
     request_body(content = LoadBatchForm, content_type = "multipart/form-data"),
@@ -45,7 +47,7 @@ pub(super) async fn create(
         // If rows are invalid too, the validation fails with all errors.
         let errors = form.errors.clone();
         let batch = read_in_turn(&app, &caller, form).await?;
-        prepare_import(&app, batch).await?;
+        prepare_import(parts(&app), batch).await?;
         return Err(Error::Validation(errors));
     }
     let wants_sheet = form.last("format").is_some_and(|format| !format.trim().is_empty());
@@ -56,13 +58,13 @@ pub(super) async fn create(
             Some(SheetFormat::Xlsx) => Format::Xlsx,
             _ => Format::Csv,
         };
-        let content = batch.sheet(&app).await?;
+        let content = batch.sheet(parts(&app)).await?;
         return Ok(format.attachment("loads-problems").body(content));
     }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
         let batch = read_in_turn(&app, &caller, form).await?;
-        let (import, service) = (prepare_import(&app, batch).await?, app.clone());
+        let (import, service) = (prepare_import(parts(&app), batch).await?, app.clone());
         Ok(move |c: &mut AnyConnection| import.commit(c, &service.commodities))
     });
     let (response, shares) = run.await?;
@@ -71,6 +73,10 @@ pub(super) async fn create(
         app.shares.share(Some(share)).await;
     }
     Ok(response.respond_to(&request).map_into_boxed_body())
+}
+
+fn parts(app: &Logistics) -> Parts<'_> {
+    Parts { db: &app.db, files: &app.files, commodities: &app.commodities, batches: &app.batches }
 }
 
 async fn read_in_turn(

@@ -11,13 +11,13 @@ use common::{
 use database::{AnyConnection, Timestamp};
 
 use super::prove::{refuse, respond};
+use crate::loads::captured::validate_captured_at;
 use crate::loads::collection::{Collection, CollectionForm};
 use crate::loads::history::{EventType, NewEvent};
-use crate::loads::life::{Action, Status};
 use crate::loads::members::changes;
 use crate::loads::model::Load;
-use crate::loads::proof::validate_captured_at;
 use crate::loads::rejection::{Rejection, RejectionForm};
+use crate::loads::status::{Action, Status};
 use crate::loads::store::{self, Update};
 use crate::notifications::{self, Event, NewNotification, Recipients};
 use crate::{Logistics, examples};
@@ -50,8 +50,8 @@ pub(super) async fn collect(
 
 /// Reject a load
 ///
-/// Records why the recipient refused the load. The load is `rejected` then, and its drivers are notified. The organiser,
-/// the carrier and the drivers of the load can do this.
+/// Records why the recipient refused the load. The load is `rejected` then, and its drivers are notified. The
+/// organiser, the carrier and the drivers of the load can do this.
 #[utoipa::path(operation_id = "reject_load", tag = "loads", security(("bearer" = [])),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD_TO_REJECT)),
         ("If-Match" = Option<String>, Header, description = "The revision that the client knows, as in `ETag`")),
@@ -113,7 +113,8 @@ impl Record for Collection {
     }
 
     fn check(&self, load: &Load, app: &Logistics) -> Result<Vec<Warning>, Error> {
-        let warnings = Collection::check(self, load, app.weight_tolerance)?;
+        let (weight, dropoff) = (load.weight.as_ref(), load.dropoff_postcode.as_deref());
+        let warnings = Collection::check(self, weight, dropoff, app.weight_tolerance)?;
         Action::Collect.check(load.status)?;
         Ok(warnings)
     }
@@ -244,7 +245,7 @@ fn check<R: Record>(
     app: &Logistics,
 ) -> Result<Vec<Warning>, Error> {
     let mut errors = ValidationErrors::default();
-    validate_captured_at(captured_at, load, &mut errors);
+    validate_captured_at(captured_at, (load.created_at, load.delivery_date), &mut errors);
     errors.check()?;
     record.check(load, app)
 }

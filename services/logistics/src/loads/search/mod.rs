@@ -5,7 +5,7 @@ mod sorts;
 pub(crate) mod store;
 pub(crate) mod summary;
 
-use super::life::Status;
+use super::status::Status;
 use common::validation::{Code, ValidationErrors};
 use common::wire::DateOrDateTime;
 use common::{Caller, Format, PageRequest, Sorting};

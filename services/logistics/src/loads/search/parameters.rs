@@ -14,7 +14,7 @@ use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Object, ObjectBuilder, 
 use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
 use crate::examples;
-use crate::loads::life::Status;
+use crate::loads::status::Status;
 
 /// Query parameters of the search, besides [`PageParams`] and [`LoadFilters`] (docs/api/loads.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]

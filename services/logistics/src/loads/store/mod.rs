@@ -20,10 +20,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
 use super::history::{self, EventType, NewEvent};
-use super::life::Action;
 use super::model::Load;
 use super::party::{CreatedBy, Creator};
 use super::proof::{BeforeProof, OriginalProof, Proof};
+use super::status::Action;
 use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
@@ -359,8 +359,8 @@ pub(crate) fn revoke_driver(
 /// nothing, if the load needs no acceptance.
 ///
 /// # Errors
-/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled or rejected, 412 if
-/// the condition names another revision.
+/// 404 if there is no such load, 403 if the caller does not act for its organiser, 409 if the load is cancelled or
+/// rejected, 412 if the condition names another revision.
 pub(crate) fn accept(
     c: &mut AnyConnection,
     caller: &Caller,

@@ -8,8 +8,8 @@ use diesel::dsl::{not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 
-use crate::loads::life::Status;
 use crate::loads::search::{DriverFilter, LoadSearch, TimeRange};
+use crate::loads::status::Status;
 use crate::loads::store::{LoadQuery, Role, sent_before_carrier, sent_to, visible};
 use crate::schema::loads::dsl as l;
 

@@ -1,11 +1,8 @@
-//! The life of a load: its statuses, and what each of them allows (docs/api/loads.md, "Status").
+//! The statuses of loads, and what each of them allows (docs/api/loads.md, "Status").
 
 use common::{Error, Reason};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use super::proof::Proof;
-use super::stored_load::StoredLoad;
 
 /// The status of a load.
 #[derive(
@@ -96,42 +93,6 @@ impl Action {
             Status::Cancelled => (Reason::LoadCancelled, "This load is cancelled."),
         };
         Err(Error::conflict(reason, message))
-    }
-}
-
-impl StoredLoad {
-    /// Undoes what ended the load: its cancellation, its rejection, or its completion. The load is collected then if it
-    /// has a collection, and upcoming otherwise. Returns false for a load that has not ended.
-    pub(crate) fn reopen(&mut self) -> bool {
-        let load = &mut self.load;
-        match load.status {
-            Status::Upcoming | Status::Collected => return false,
-            Status::Cancelled => {}
-            Status::Rejected => load.rejection = None,
-            Status::Completed => {
-                load.completed_at = None;
-                let proofs = [self.proof.take(), self.corrected_proof.take()];
-                let files: Vec<String> = proofs.into_iter().flatten().flat_map(|proof| proof.files).collect();
-                let before = &self.before_proof;
-                load.files.retain(|file| {
-                    let id = file.id.to_ascii_lowercase();
-                    !files.contains(&id) || before.files.contains(&id)
-                });
-                before.values.restore(load);
-            }
-        }
-        load.status = if load.collection.is_some() { Status::Collected } else { Status::Upcoming };
-        true
-    }
-
-    /// Returns the present proof of a completed load.
-    ///
-    /// # Errors
-    /// 409 if the load is not completed, or was completed by an older version without a proof.
-    pub(crate) fn proof_to_correct(&self) -> Result<&Proof, Error> {
-        Action::Correct.check(self.load.status)?;
-        let proof = self.corrected_proof.as_ref().or(self.proof.as_ref());
-        proof.ok_or_else(|| Error::conflict(Reason::LoadUpcoming, "This load has no proof of delivery."))
     }
 }
 

@@ -4,17 +4,16 @@ use std::collections::{HashMap, HashSet};
 
 use common::system::{DueShare, FoundFiles};
 use common::validation::{Code, FieldError};
-use common::wire::FileReference;
-use common::{Caller, Error, Reason};
+use common::{Caller, Error, JsonResponse, Reason};
 use database::{AnyConnection, Id};
 use serde_json::json;
 
 use super::existing::{EarlierRows, Existing, find_existing, refusal, repetition};
-use super::faults::Faults;
 use super::options::{IfExists, MatchBy};
+use super::plan::{Checked, MAX_LISTED, Plan, Purpose};
 use super::row::{GivenCells, RowIdentity};
 use super::spooled_import::SpooledImport;
-use super::store::serialize_lookups;
+use super::store::{record, refuse_repeat, serialize_lookups};
 use super::update::{Edit, EditedLoad, RowChanges, compare};
 use crate::commodities::Catalogue;
 use crate::loads::change::store_change;
@@ -25,65 +24,6 @@ use crate::organisations::{NamedBy, find_blocked};
 
 /// The number of rows whose loads are read at a time.
 const ROWS_AT_ONCE: usize = 500;
-/// The number of rows that a response lists.
-pub(super) const MAX_LISTED: usize = 1_000;
-
-/// What a row does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plan {
-    /// It creates a load.
-    New,
-    /// It edits a load, or equals it.
-    Edit,
-    /// Its load exists, so that it does nothing.
-    Skip,
-    /// It has an entry.
-    LeftOut,
-}
-
-/// What the rows of a batch do.
-pub(super) struct Checked {
-    /// The rows in their order.
-    pub(super) plans: Vec<Plan>,
-    /// The loads that exist already.
-    pub(super) existing: Vec<Option<Existing>>,
-    /// Those of the rows that were invalid before, too.
-    pub(super) faults: Faults,
-    pub(super) updated: usize,
-    pub(super) unchanged: usize,
-    /// The first changes.
-    pub(super) changes: Vec<RowChanges>,
-    /// The first rows that are skipped and differ from their loads.
-    pub(super) differing: Vec<usize>,
-    /// The shares of files that are due after the transaction.
-    pub(super) shares: Vec<DueShare>,
-    /// The loads that get another carrier, with the files that the caller may share with it.
-    pub(super) shared_files: Vec<(Id, Vec<FileReference>)>,
-}
-
-impl Checked {
-    /// Returns for each row whether it creates a load.
-    pub(super) fn is_new(&self) -> Vec<bool> {
-        self.plans.iter().map(|plan| *plan == Plan::New).collect()
-    }
-
-    /// Returns the number of rows with this plan.
-    pub(super) fn count(&self, plan: Plan) -> usize {
-        self.plans.iter().filter(|other| **other == plan).count()
-    }
-}
-
-/// Why rows are checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To tell what would happen.
-    Preview,
-    /// To store the new loads later, while no other import of the organisation stores any.
-    Plan,
-    /// To store the import: the edited loads are stored at once.
-    Store,
-}
-
 /// Compares the rows with loads and with each other.
 struct Planner<'a> {
     import: &'a SpooledImport,
@@ -94,48 +34,85 @@ struct Planner<'a> {
     checked: Checked,
 }
 
-/// Checks the rows of an import and, to [store](Purpose::Store) it, the loads that they edit. An edit is stored only as
-/// long as nothing is wrong, unless rows with entries are left out.
-///
-/// # Errors
-/// 500 and 503. What is wrong with rows is in the result.
-pub(super) fn check(
-    c: &mut AnyConnection,
-    import: &SpooledImport,
-    catalogue: &Catalogue,
-    purpose: Purpose,
-) -> Result<Checked, Error> {
-    let contents = &import.import;
-    if contents.compares_loads() && purpose != Purpose::Preview {
-        serialize_lookups(c, &contents.organisation_id)?;
+impl SpooledImport {
+    /// Checks the rows of an import and, to [store](Purpose::Store) it, the loads that they edit. An edit is stored
+    /// only as long as nothing is wrong, unless rows with entries are left out.
+    ///
+    /// # Errors
+    /// 500 and 503. What is wrong with rows is in the result.
+    pub(super) fn check(
+        &self,
+        c: &mut AnyConnection,
+        catalogue: &Catalogue,
+        purpose: Purpose,
+    ) -> Result<Checked, Error> {
+        let import = self;
+        let contents = &import.import;
+        if contents.compares_loads() && purpose != Purpose::Preview {
+            serialize_lookups(c, &contents.organisation_id)?;
+        }
+        let rows = &import.identities;
+        let existing = if contents.compares_loads() || import.dry_run {
+            find_existing(c, &import.caller, contents.match_by, rows)?
+        } else {
+            vec![None; rows.len()]
+        };
+        let mut planner = Planner {
+            import,
+            catalogue,
+            purpose,
+            blocked: HashMap::new(),
+            earlier: EarlierRows::default(),
+            checked: Checked {
+                plans: Vec::with_capacity(rows.len()),
+                existing,
+                faults: import.faults.clone(),
+                updated: 0,
+                unchanged: 0,
+                changes: Vec::new(),
+                differing: Vec::new(),
+                shares: Vec::new(),
+                shared_files: Vec::new(),
+            },
+        };
+        planner.find_blocked(c)?;
+        planner.plan_all(c)?;
+        Ok(planner.checked)
     }
-    let rows = &import.identities;
-    let existing = if contents.compares_loads() || import.dry_run {
-        find_existing(c, &import.caller, contents.match_by, rows)?
-    } else {
-        vec![None; rows.len()]
-    };
-    let mut planner = Planner {
-        import,
-        catalogue,
-        purpose,
-        blocked: HashMap::new(),
-        earlier: EarlierRows::default(),
-        checked: Checked {
-            plans: Vec::with_capacity(rows.len()),
-            existing,
-            faults: import.faults.clone(),
-            updated: 0,
-            unchanged: 0,
-            changes: Vec::new(),
-            differing: Vec::new(),
-            shares: Vec::new(),
-            shared_files: Vec::new(),
-        },
-    };
-    planner.find_blocked(c)?;
-    planner.plan_all(c)?;
-    Ok(planner.checked)
+
+    /// Returns the error of the batch, if what was found forbids to store it.
+    ///
+    /// # Errors
+    /// Those of [`Self::refuse_rows`], and 409 if a content was imported before.
+    pub(super) fn refuse(&self, c: &mut AnyConnection, checked: &Checked) -> Result<(), Error> {
+        self.refuse_rows(checked)?;
+        refuse_repeat(c, &self.import)
+    }
+
+    /// Checks the import and stores it: edits loads, and creates new ones with `store`, which gets whether each row is
+    /// new. Returns the answer, and the shares of files that are due. Can be called again if the transaction is
+    /// retried.
+    ///
+    /// # Errors
+    /// Those of [`Self::refuse`].
+    pub(super) fn commit(
+        &mut self,
+        c: &mut AnyConnection,
+        catalogue: &Catalogue,
+        store: impl FnOnce(&mut Self, &mut AnyConnection, &[bool]) -> Result<(), Error>,
+    ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
+        let mut checked = self.check(c, catalogue, Purpose::Store)?;
+        self.refuse(c, &checked)?;
+        let is_new = checked.is_new();
+        if is_new.contains(&true) || checked.updated > 0 {
+            record(c, &self.import)?;
+        }
+        if is_new.contains(&true) {
+            store(self, c, &is_new)?;
+        }
+        let shares = std::mem::take(&mut checked.shares);
+        Ok((self.answer(&checked, &is_new)?, shares))
+    }
 }
 
 impl Planner<'_> {
