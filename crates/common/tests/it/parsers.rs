@@ -15,7 +15,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-const LIMITS: Limits<'_> = Limits { texts: &["name", "type"], files: 2, file_bytes: 64 };
+const LIMITS: Limits<'_> = Limits { texts: &["name", "type"], text_bytes: 4_096, files: 2, file_bytes: 64 };
 
 fn form(content_type: &[u8], body: Vec<Bytes>) -> Result<Form<usize>, Error> {
     let content_type = HeaderValue::from_bytes(content_type).unwrap_or(HeaderValue::from_static(""));

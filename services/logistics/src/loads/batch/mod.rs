@@ -5,7 +5,7 @@
 //! 3. [`ReadBatch`] compares them with loads where the answer depends on that, and answers dry runs.
 //! 4. [`prepare_import`] stores the loads of a large import on SQLite, hidden, in several transactions.
 //! 5. [`PreparedImport::commit`](prepared_import::PreparedImport::commit) checks the rows again and, in one
-//! transaction, edits loads, and stores the loads of other imports or makes the hidden ones visible.
+//!    transaction, edits loads, and stores the loads of other imports or makes the hidden ones visible.
 
 mod corrections;
 mod detect;
