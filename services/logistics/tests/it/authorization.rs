@@ -17,18 +17,18 @@ testkit::on_both! {
         let organiser_form = || with(organiser_form(), "files", files.clone());
         let carrier_form = || with(carrier_form(), "files", files.clone());
         let mut loads = Vec::new();
-        for _ in 0..4 {
+        for _ in 0..5 {
             let created = app.post("/v1/loads/carrier").by(&without_org_name("haul")).json(&carrier_form()).send().await.ok();
             loads.push(created["id"].as_str().unwrap().to_owned());
         }
-        let [load, to_prove, proven, to_reject] = &loads[..] else { unreachable!() };
+        let [load, to_prove, proven, to_reject, to_collect] = &loads[..] else { unreachable!() };
         let to_cancel = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let to_cancel = to_cancel["id"].as_str().unwrap().to_owned();
         let carried = json!({"loadId": to_cancel, "carrierId": "haul"});
         app.post("/v1/loads/send-to-carrier").by(&grain).json(&carried).send().await.ok();
         let own = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
         let proof = json!({"weightNet": 1, "ticketNumber": "SECRET-7", "vehicleRegistration": "V", "files": null});
-        for id in [load, to_prove, proven, to_reject] {
+        for id in [load, to_prove, proven, to_reject, to_collect] {
             let sent = json!({"loadId": id, "driverId": "dai"});
             app.post("/v1/loads/send-to-driver").by(&haul).json(&sent).send().await.ok();
         }
@@ -100,7 +100,7 @@ testkit::on_both! {
                     .json(json!({"reason": "r"})).leaves_unchanged(format!("/v1/loads/{to_cancel}")),
             ])),
             ("collect_load", AccessRule::Restricted(vec![
-                read(format!("/v1/loads/{to_prove}/collection")).json(json!({"files": files})).leaves_unchanged(all),
+                read(format!("/v1/loads/{to_collect}/collection")).json(json!({"files": files})).leaves_unchanged(all),
             ])),
             ("reject_load", AccessRule::Restricted(vec![
                 read(format!("/v1/loads/{to_reject}/rejection")).json(json!({"reason": "late"})).leaves_unchanged(all),

@@ -15,6 +15,11 @@ fn shown(values: &[(&str, f64, &str)]) -> Value {
     values.iter().map(entry).collect()
 }
 
+/// Returns a load without what each change raises.
+fn content(load: Value) -> Value {
+    without(without(load, "revision"), "updatedAtUTC")
+}
+
 testkit::on_both! {
     async fn a_collection_is_recorded_and_replaced(backend) {
         let (app, system) = app_with_files(backend).await;
@@ -183,14 +188,15 @@ testkit::on_both! {
         post(&app, &haul, id, "proof-of-delivery/corrections", &correction).await.ok();
         assert_eq!(post(&app, &haul, id, "reopen", &json!({"reason": "r"})).await.error(403), "forbidden");
         let reopened = post(&app, &grain, id, "reopen", &json!({"reason": "r"})).await.ok();
-        assert_eq!(reopened, before);
+        assert_eq!(content(reopened), content(before.clone()));
         let export = app.get("/v1/loads/completed?format=JSON").by(&grain).send().await.ok();
         assert_eq!(export, json!([]));
         let changes = events(&app, id).await.pop().unwrap()["changes"].take();
         assert_eq!(changes["weightNet"], json!({"from": 29, "to": 28}));
         assert!(changes["completedAtUTC"]["from"].is_string(), "{changes}");
         // Reopening again changes nothing, and another proof may follow.
-        assert_eq!(post(&app, &grain, id, "reopen", &json!({"reason": "again"})).await.ok(), before);
+        let again = post(&app, &grain, id, "reopen", &json!({"reason": "again"})).await.ok();
+        assert_eq!(content(again), content(before.clone()));
         let proven = prove(&app, &haul, id, &with(proof, "weightNet", json!(27))).await.ok();
         assert_eq!(proven["weightNet"], tonnes(27.0));
     }
