@@ -40,6 +40,15 @@ RULES_BEYOND_SCHEMA = [
     (r"send_load_to_(carrier|driver)", r"loadId", "unknown_reference"),
     (LISTING, PRICES + r"(\.(currency|amount))?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
+    (r"(collect|reject|change)_loads?", r".*", "inconsistent"),
+    (r"(collect|reject)_load", r"files\[\d+\]\.id", "unknown_reference"),
+    (r"reject_load", r"note", "required"),  # with the reason other
+    (PROOF + r"|correct_proof_of_delivery|(collect|reject)_load", r"quality\[\d+\]\.value", "range"),
+    (PROOF + r"|(collect|reject)_load", r"capturedAtUTC", "range"),
+    (r"change_loads", r"(carrier|driver)Id", "required"),
+    (r"summarize_loads", r"format|timeZone", "enum"),
+    (r"summarize_loads", r"startDateISO|query", r"inconsistent"),
+    (r"summarize_loads", r"query", "length"),
     (r"search_\w+|export_completed_loads", r".*", "inconsistent"),
     # Must come from a `next` link.
     (r"search_(loads|listings)|list_listings_of_saved_search|" + PAGED, r"cursor", "format"),
