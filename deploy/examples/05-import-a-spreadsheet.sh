@@ -10,7 +10,7 @@ curl "$LOGISTICS/v1/loads/batch/template" \
 curl "$LOGISTICS/v1/loads/batch/template?format=XLSX" \
     -H "Authorization: Bearer $OWEN"
 # expect 200
-# header Content-Disposition: attachment; filename="loads.xlsx"
+# header Content-Disposition: attachment; filename="loads-template.xlsx"
 # contains xl/workbook.xml
 
 # Owen checks a spreadsheet without storing anything.
