@@ -2,37 +2,12 @@
 //!
 //! `build/` folds the names and the library folds the queries, both with this file.
 
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
-
-/// Returns the words of a text in lower case, without accents and apostrophes, separated by single spaces. Words
-/// consist of letters and digits; all other characters separate words.
+/// Returns the words of a text as [`::fold::fold`] compares them, separated by single spaces. Words consist of letters
+/// and digits; all other characters separate words.
 pub(crate) fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    for c in text.nfd().flat_map(char::to_lowercase) {
-        let replacement = match c {
-            '\'' | '`' | '´' | '‘' | '’' | 'ʻ' | 'ʼ' | 'ʹ' | '′' => continue,
-            'ß' => "ss",
-            'æ' => "ae",
-            'œ' => "oe",
-            'ø' => "o",
-            'ł' => "l",
-            'đ' | 'ð' => "d",
-            'þ' => "th",
-            'ı' => "i",
-            '&' => " and ",
-            _ if is_combining_mark(c) => continue,
-            _ if c.is_alphabetic() || c.is_ascii_digit() => {
-                folded.push(c);
-                continue;
-            }
-            _ => " ",
-        };
-        folded.push_str(if folded.ends_with(' ') { replacement.trim_start() } else { replacement });
-    }
-    folded.truncate(folded.trim_end().len());
-    folded.drain(..folded.len() - folded.trim_start().len());
-    folded
+    let separated = ::fold::fold(&text.replace(',', " "));
+    let words = separated.split(|c: char| !(c.is_alphabetic() || c.is_ascii_digit()));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

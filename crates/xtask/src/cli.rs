@@ -94,7 +94,7 @@ pub struct UpArgs {
     /// machine and without TLS. The secret that signs them is kept in DIR/auth/webhook-secret and printed
     #[arg(long, value_name = "URL", value_parser = one_of(&["https://", "http://"]), conflicts_with = "demo")]
     pub webhook: Option<String>,
-    /// Fill the services with a sample market, run the examples of deploy/examples and print the webhooks of logistics
+    /// Fill the services with a sample market, run the examples of deploy/examples and print the events of logistics
     #[arg(long)]
     pub demo: bool,
     /// With --demo: print the requests and responses of the examples

@@ -2,13 +2,13 @@
 
 mod cli;
 mod demo;
+mod events;
 mod examples;
 mod launch;
 mod openapi;
 mod test;
 mod tool;
 mod up;
-mod webhooks;
 
 use std::process::ExitCode;
 

@@ -10,14 +10,14 @@ use testkit::processes::environment::variables;
 use testkit::processes::interrupt::Interrupt;
 use testkit::processes::service::ServiceConfig;
 use testkit::processes::text_table;
-use testkit::processes::tokens::{DevKeys, Identity};
+use testkit::processes::tokens::{self, DevKeys, Identity};
 
 use crate::cli::UpArgs;
 use crate::launch::{self, Programs};
-use crate::{examples, webhooks};
+use crate::{events, examples};
 
 /// How long the printed tokens are valid.
-const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);
+pub const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);
 
 /// Builds and starts the services, prints how to call them, and stops them after a signal.
 pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
@@ -34,12 +34,14 @@ pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
         for environment in &mut config.environment {
             environment.extend(variables([("SERVER__DEMO_DATA", "true".to_owned())]));
         }
-        config.environment[1].extend(webhooks::receive()?);
     }
     let mut webhook = String::new();
     if let Some(url) = &args.webhook {
-        let (variables, secret) = webhooks::send_to(url, &data)?;
-        config.environment[1].extend(variables);
+        let secret = tokens::webhook_secret(&data)?;
+        config.environment[1].extend(variables([
+            ("SERVICE__WEBHOOK_URL", url.clone()),
+            ("SERVICE__WEBHOOK_SECRETS", secret.clone()),
+        ]));
         webhook = format!("Webhooks of logistics go to {url}, signed by {secret}\n");
     }
     let services = config.services()?;
@@ -61,7 +63,7 @@ pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
     running.stop(result, interrupt)
 }
 
-/// Fills the services with the sample market and runs the examples.
+/// Fills the services with the sample market, and runs the examples while it prints the events of logistics.
 fn demonstrate(
     args: &UpArgs,
     services: &[ServiceConfig],
@@ -70,6 +72,7 @@ fn demonstrate(
     interrupt: &Interrupt,
 ) -> Result<()> {
     seed::run(services, keys, interrupt)?;
+    events::print_all(&services[1], keys);
     if !examples::has_curl() {
         println!("curl is missing: the examples are left out. Install it or put it on PATH");
         return Ok(());

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use anyhow::Context;
 use common::catalogue;
-use common::wire::single_spaces;
+use common::wire::{comparison_key, single_spaces};
 use serde::Deserialize;
 
 use crate::categories::{CATTLE, SHEEP, WORKING_DOG};
@@ -16,9 +16,9 @@ const EMBEDDED: [&str; 2] = [include_str!("../data/breeds.csv"), include_str!(".
 
 /// The usual spellings of breeds and breed societies.
 pub(crate) struct Breeds {
-    /// By main category and lower-case name.
+    /// By main category and comparison key of the name.
     by_category: HashMap<(i32, String), String>,
-    /// The names of all categories, by lower-case name.
+    /// The names of all categories, by comparison key.
     of_any_category: HashMap<String, String>,
 }
 
@@ -40,7 +40,7 @@ impl Breeds {
             let entries: Vec<BreedEntry> =
                 catalogue::parse(table).context("the table of breeds is invalid")?;
             for BreedEntry { species, name } in entries {
-                let key = name.to_lowercase();
+                let key = comparison_key(&name);
                 for category in categories_of(&species).with_context(|| format!("breed {name}"))? {
                     by_category.insert((*category, key.clone()), name.clone());
                 }
@@ -57,7 +57,7 @@ impl Breeds {
     /// looked up too, so that a listing of one category cannot change how facets show a breed of another.
     pub(crate) fn spelling<'a>(&'a self, category: i32, text: &'a str) -> Cow<'a, str> {
         let text = single_spaces(text);
-        let key = (category, text.to_lowercase());
+        let key = (category, comparison_key(&text));
         let name = self.by_category.get(&key).or_else(|| self.of_any_category.get(&key.1));
         name.map_or(text, |name| name.as_str().into())
     }

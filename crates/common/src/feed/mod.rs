@@ -5,7 +5,7 @@
 
 mod requests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::fmt::Write;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,13 +21,17 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::middleware::activity::DrainState;
 use crate::response::stream::streaming_body;
-use crate::telemetry::metrics::event_streams;
+use crate::telemetry::metrics::{event_streams, feed_lag_seconds};
 use crate::{Caller, Error, IsHead};
 
 pub use requests::{FeedParams, PagingParams, Start};
 
 /// How often the database is asked for new events while somebody waits for them.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// How often the lag of the feed is measured.
+const LAG_INTERVAL: Duration = Duration::from_secs(5);
+/// The measurements that are kept until the feed has passed their position: an hour.
+const LAG_MEASUREMENTS: usize = 720;
 /// How often a waiting request or stream looks whether the service drains.
 const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time between two lines of a stream. A connection that its client has closed is noticed by writing to it.
@@ -178,10 +182,33 @@ pub struct NewEvents {
     pub readers: Readers,
 }
 
-/// Describes the metric of streams and sets it to 0.
+/// Describes the metrics of the feed and sets them to 0.
 pub fn register_metrics() {
     metrics::describe_gauge!("drover_event_streams", "Open streams of events");
+    metrics::describe_gauge!("drover_feed_lag_seconds", "For how long events have waited for older transactions");
     event_streams().set(0.0);
+    feed_lag_seconds().set(0.0);
+}
+
+/// Measures for how long events have waited for older transactions of the server, until the service stops.
+async fn measure_lag(db: &Database) {
+    // When the next position was which. All events of that time are readable once the feed has settled up to there.
+    let mut unsettled = VecDeque::<(Instant, i64)>::new();
+    loop {
+        let now = Instant::now();
+        match db.read(|c| Ok::<_, Error>((settled_position(c)?, next_position(c)?))).await {
+            Ok((settled, next)) => {
+                unsettled.retain(|(_, position)| *position > settled);
+                if next > settled && unsettled.len() < LAG_MEASUREMENTS {
+                    unsettled.push_back((now, next));
+                }
+                let oldest = unsettled.front().map_or(now, |(time, _)| *time);
+                feed_lag_seconds().set((now - oldest).as_secs_f64());
+            }
+            Err(error) => tracing::debug!(error = format!("{error:?}"), "the lag of the feed is unknown"),
+        }
+        sleep(LAG_INTERVAL).await;
+    }
 }
 
 /// The waiting requests and open streams of the service.
@@ -208,10 +235,17 @@ impl Default for Feed {
 }
 
 impl Feed {
-    /// Finds new events while somebody waits for them, until the service stops. `find` returns the events after a
-    /// place, or `None` if there are none; without a place, the end of the feed, with all readers. These read again
-    /// then, because events may have been recorded since they last did.
+    /// Finds new events while somebody waits for them, and measures the lag of the feed, until the service stops.
+    /// `find` returns the events after a place, or `None` if there are none; without a place, the end of the feed,
+    /// with all readers. These read again then, because events may have been recorded since they last did.
     pub async fn run<F>(&self, db: &Database, find: F)
+    where
+        F: Fn(&mut AnyConnection, Option<Place>) -> Result<Option<NewEvents>, Error> + Clone + Send + 'static,
+    {
+        tokio::join!(self.find_new_events(db, find), measure_lag(db));
+    }
+
+    async fn find_new_events<F>(&self, db: &Database, find: F)
     where
         F: Fn(&mut AnyConnection, Option<Place>) -> Result<Option<NewEvents>, Error> + Clone + Send + 'static,
     {

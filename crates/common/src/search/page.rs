@@ -13,7 +13,7 @@ use crate::Error;
 use crate::response::json::JsonResponse;
 use crate::response::negotiate::Format;
 use crate::response::validation::{Code, ValidationErrors};
-use crate::wire::QueryText;
+use crate::wire::{QueryText, fold};
 
 /// The default number of rows on a page.
 pub(super) const DEFAULT_LIMIT: i64 = 20;
@@ -229,9 +229,9 @@ impl ResultPage {
 /// Maximum number of words in a query. Each is compared with every row.
 const MAX_WORDS: usize = 16;
 
-/// Returns the words of the parameter `query` in lower case. Adds an error if there are too many.
+/// Returns the words of the parameter `query`, [folded](fold). Adds an error if there are too many.
 pub fn parse_words(query: Option<&QueryText>, errors: &mut ValidationErrors) -> Vec<String> {
-    let query = query.map(|query| query.to_lowercase()).unwrap_or_default();
+    let query = query.map(|query| fold(query)).unwrap_or_default();
     let words: Vec<_> = query.split_whitespace().map(str::to_owned).collect();
     if words.len() > MAX_WORDS {
         let maximum = json!({ "maximum": MAX_WORDS });

@@ -74,6 +74,11 @@ pub(crate) fn event_streams() -> Gauge {
     gauge!("drover_event_streams")
 }
 
+/// For how long events have waited for older transactions.
+pub(crate) fn feed_lag_seconds() -> Gauge {
+    gauge!("drover_feed_lag_seconds")
+}
+
 /// Requests refused with 429.
 pub(crate) fn rate_limited_requests() -> Counter {
     counter!("drover_rate_limited_total")

@@ -1,6 +1,5 @@
 //! Types of requests and responses that several services share.
 
-mod fold;
 mod normalize;
 mod postcode;
 mod text;
@@ -8,7 +7,7 @@ mod text;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use fold::fold;
+pub use fold::{END_OF_FOLDED, comparison_key, first_chars, fold, sort_key};
 pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_id, is_plain_line, normalize_line, single_spaces};
 pub use postcode::is_eircode;

@@ -1,6 +1,6 @@
 //! The words of a query: which texts contain them, in memory and as a condition of a database, and the full-text query
-//! that a search for them begins with. Texts and words are in
-//! lower case. A word may be anywhere in the text, also within a word of it; a word of one letter or digit matches only
+//! that a search for them begins with. Texts and words are
+//! folded. A word may be anywhere in the text, also within a word of it; a word of one letter or digit matches only
 //! the beginning of a word.
 
 use diesel::dsl::sql;

@@ -132,6 +132,51 @@ impl HttpClient {
     }
 }
 
+/// A server-sent event.
+#[derive(Debug, Clone)]
+pub struct ServerSentEvent {
+    /// Its `id`: where a stream that ends goes on.
+    pub id: String,
+    /// Its `data`.
+    pub data: Value,
+}
+
+impl HttpClient {
+    /// Follows a stream of server-sent events from after an id.
+    ///
+    /// # Errors
+    /// There was no response, or its status is not 200. The iterator ends with an error or with the stream.
+    pub fn events(
+        &self,
+        url: &str,
+        token: &str,
+        after: Option<&str>,
+    ) -> Result<impl Iterator<Item = Result<ServerSentEvent>> + use<>> {
+        let after: Vec<_> = after.map(|id| ("last-event-id", id)).into_iter().collect();
+        let mut lines = self.open(url, token, &after)?.lines();
+        Ok(std::iter::from_fn(move || {
+            let (mut id, mut data) = (None, None);
+            loop {
+                let line = match lines.next()? {
+                    Ok(line) => line,
+                    Err(error) => return Some(Err(error.into())),
+                };
+                match line.split_once(": ") {
+                    Some(("id", text)) => id = Some(text.to_owned()),
+                    Some(("data", text)) => data = Some(text.to_owned()),
+                    _ => {}
+                }
+                if line.is_empty()
+                    && let Some((id, data)) = id.take().zip(data.take())
+                {
+                    let data = serde_json::from_str(&data).map_err(Into::into);
+                    return Some(data.map(|data| ServerSentEvent { id, data }));
+                }
+            }
+        }))
+    }
+}
+
 /// A request with headers and perhaps a token.
 fn request(method: &str, url: &str, token: Option<&str>, headers: &[(&str, &str)]) -> Builder {
     let mut request = Request::builder().method(method).uri(url);

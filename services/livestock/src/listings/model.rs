@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use common::wire::{FileReference, Warning};
+use common::wire::{FileReference, Warning, comparison_key};
 use common::{Caller, Error, Reason, first_revision};
 use database::{Id, Json, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -218,12 +218,12 @@ impl Listing {
         if self.status == Status::Active { &["*"] } else { &[] }
     }
 
-    /// Returns the terms of the listing with their spellings: its breeds and society by lower-case name, and its types
-    /// by lower-case name after the prefix [`TYPE_TERM_PREFIX`].
+    /// Returns the terms of the listing with their spellings: its breeds and society by comparison key, and its types by
+    /// lower-case name after the prefix [`TYPE_TERM_PREFIX`].
     pub(crate) fn terms(&self) -> BTreeMap<String, String> {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
         let spellings = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);
-        let breeds = spellings.map(|text| (text.to_lowercase(), text.to_owned()));
+        let breeds = spellings.map(|text| (comparison_key(text), text.to_owned()));
         let types =
             self.search_fields().types.into_iter().map(|name| (format!("{TYPE_TERM_PREFIX}{name}"), name));
         breeds.chain(types).collect()

@@ -1,12 +1,13 @@
 //! The parts of a listing's properties that searches compare, for all categories.
 
+use common::wire::comparison_key;
 use database::{Amount, Timestamp};
 use serde_json::{Map, Value};
 
 use super::attributes::split_entries;
 use super::calendar::day;
 
-/// The searchable parts of a listing's properties. Texts are trimmed and in lower case.
+/// The searchable parts of a listing's properties. Texts are trimmed and in lower case, names as they are compared.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct SearchFields {
     /// Values of `type`, for example `store` and `calves`.
@@ -34,6 +35,7 @@ impl SearchFields {
         let Some(properties) = properties else { return Self::default() };
         let normalize = |text: &str| text.trim().to_lowercase();
         let text = |name| properties.get(name).and_then(Value::as_str).map(normalize);
+        let name = |name| properties.get(name).and_then(Value::as_str).map(comparison_key);
         let number = |name| Amount::from_f64(properties.get(name)?.as_f64()?).ok();
         let texts = |name| {
             // A text in some categories, an array of texts in others.
@@ -43,9 +45,9 @@ impl SearchFields {
         };
         Self {
             types: texts("type"),
-            breed: text("breed"),
-            breed_type: text("breedType"),
-            breed_society: text("breedSociety"),
+            breed: name("breed"),
+            breed_type: name("breedType"),
+            breed_society: name("breedSociety"),
             sexes: split_entries(&text("sexes").unwrap_or_default()).map(str::to_owned).collect(),
             additional_info: texts("additionalInfo"),
             quantity: number("quantity"),

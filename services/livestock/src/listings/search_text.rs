@@ -1,7 +1,7 @@
 //! Free text: which text of a listing the words of a query are compared with (`docs/api/listings.md`, "Search").
 //! Queries are split into words by [`common::parse_words`].
 
-use common::wire::TextForm;
+use common::wire::{first_chars, fold};
 use database::search::words::has_word;
 
 use super::location::Address;
@@ -10,7 +10,10 @@ use super::model::Listing;
 /// Separates what visitors see of a listing from the rest of its [`search_text`]. No text of a client has it.
 pub(crate) const END_OF_PUBLIC_TEXT: char = '\u{1f}';
 
-/// Returns the text that words are compared with: in lower case, one line for each field, with the outward code of the
+/// The most characters of the public part of a [`search_text`]: folding can make a text eighteen times as long.
+const MAX_PUBLIC_CHARS: usize = 20_000;
+
+/// Returns the text that words are compared with: folded, one line for each field, with the outward code of the
 /// postcode. What only callers see follows [`END_OF_PUBLIC_TEXT`]: the postcode, if it has a space also without.
 pub(crate) fn search_text(listing: &Listing) -> String {
     let property = |name| listing.properties.as_ref()?.get(name)?.as_str();
@@ -33,12 +36,11 @@ pub(crate) fn search_text(listing: &Listing) -> String {
     let public: Vec<_> =
         fields.into_iter().flatten().chain(tags).chain([listing.description.as_str()]).collect();
     let private: Vec<_> = [postcode, compact.as_deref()].into_iter().flatten().collect();
-    // The texts of listings from before 1.1 may be in another form than NFC.
-    let lower = |lines: &[&str]| TextForm::Lines.normalize(&lines.join("\n")).to_lowercase();
-    format!("{}\n{END_OF_PUBLIC_TEXT}{}", lower(&public), lower(&private))
+    let folded = |lines: &[&str]| lines.iter().map(|line| fold(line)).collect::<Vec<_>>().join("\n");
+    format!("{}\n{END_OF_PUBLIC_TEXT}{}", first_chars(folded(&public), MAX_PUBLIC_CHARS), folded(&private))
 }
 
-/// Returns whether a [`search_text`] [has](has_word) all words of a query, which are in lower case.
+/// Returns whether a [`search_text`] [has](has_word) all words of a query, which are folded.
 pub(crate) fn has_all_words(search_text: &str, words: &[String]) -> bool {
     words.iter().all(|word| has_word(search_text, word))
 }

@@ -1,7 +1,9 @@
 //! `docspage`: every example of the OpenAPI documents succeeds against services with the demo data, as it stands and on
-//! the docs page in a browser: directly, and behind a proxy with a path prefix that the services do not know.
+//! the docs page in a browser: directly, and behind a proxy with a path prefix that the services do not know. A page follows
+//! the stream of events across a restart.
 
 mod examples;
+mod follow;
 mod page;
 
 use std::fs;
@@ -32,7 +34,7 @@ const SHORT: [&[&str]; 3] = [
 /// Runs the trial on SQLite, and the examples in the long form on PostgreSQL too.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     // Side by side, like the default ports: the links between the pages follow from them.
-    let stack = start(trial, false, Some(ports::find_free_row(3)?))?;
+    let mut stack = start(trial, false, Some(ports::find_free_row(3)?))?;
     let token = admin_of_farm(trial)?;
     send_examples(trial, &stack, &token, "SQLite")?;
     if !trial.short {
@@ -46,6 +48,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let png = checkout::target_dir()?.join("docspage/system.png");
     check_linked_image(&mut browser, system, logistics, &png, &token)?;
     trial.note("a private image on a page of another origin, by a link", "shown", "shown");
+    follow::check(trial, &mut browser, &mut stack, &token)?;
     let [port] = ports::find_free()?;
     let proxy = Proxy::start(trial, port, &stack)?;
     for name in SERVICES {
@@ -64,7 +67,11 @@ fn start(trial: &Trial<'_>, postgres: bool, first_port: Option<u16>) -> Result<S
     let mut config = trial.stack_config(if postgres { "postgres" } else { "sqlite" }, postgres)?;
     config.first_port = first_port;
     for environment in &mut config.environment {
-        environment.extend(variables([("SERVER__DEMO_DATA", "true"), ("SERVER__PUBLIC_URL", "")]));
+        environment.extend(variables([
+            ("SERVER__DEMO_DATA", "true"),
+            ("SERVER__PUBLIC_URL", ""),
+            ("SERVER__CORS_ORIGINS", "loopback"),
+        ]));
     }
     trial.stack(&config)
 }

@@ -2,7 +2,6 @@
 //! waits for events or follows the stream gets each event once, in the order in which it is stored.
 
 use std::collections::BTreeMap;
-use std::io::BufRead;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ScopedJoinHandle};
@@ -236,24 +235,12 @@ impl Reader {
 
     /// Follows a stream until it ends or all events are read.
     fn read_stream(&mut self, http: &HttpClient, url: &str, market: &Market) -> Result<()> {
-        let lines = http.open(url, &market.token, &[("last-event-id", &self.cursor)])?.lines();
-        let (mut cursor, mut event) = (None, None);
-        for line in lines {
-            let line = line?;
-            match line.split_once(": ") {
-                Some(("id", id)) => cursor = Some(id.to_owned()),
-                Some(("data", data)) => event = Some(serde_json::from_str::<Value>(data)?),
-                _ => {}
-            }
-            if line.is_empty() {
-                if let Some(event) = event.take() {
-                    let id = event["id"].as_str().context("an event without id")?;
-                    self.ids.push(id.to_owned());
-                }
-                self.cursor = cursor.take().unwrap_or_else(|| self.cursor.clone());
-                if market.stored.get().is_some_and(|stored| self.ids.len() >= *stored) {
-                    return Ok(());
-                }
+        for event in http.events(url, &market.token, Some(&self.cursor))? {
+            let event = event?;
+            self.ids.push(event.data["id"].as_str().context("an event without id")?.to_owned());
+            self.cursor = event.id;
+            if market.stored.get().is_some_and(|stored| self.ids.len() >= *stored) {
+                return Ok(());
             }
         }
         bail!("the stream ended")

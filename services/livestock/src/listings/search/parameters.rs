@@ -1,7 +1,7 @@
 //! The query parameters of the listing search.
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{QueryText, single_spaces};
+use common::wire::{QueryText, comparison_key};
 use common::{Format, PageParams, Sorting, parse_words};
 use database::{Amount, Timestamp};
 use serde::Deserialize;
@@ -104,16 +104,15 @@ impl ListingSearchParams {
         let near = self.near(errors);
         let sorting = self.sorting(near);
         let (format, page) = self.page.parse(accepted, &sorting, errors);
-        let lower =
-            |texts: &[QueryText]| texts.iter().map(|text| single_spaces(text).to_lowercase()).collect();
+        let keys = |names: &[QueryText]| names.iter().map(|name| comparison_key(name)).collect();
         ListingSearch {
             status: self.status,
             commodity_type: self.commodity_type.as_deref().map(|name| match categories.find_main(name) {
                 Some(id) => CommodityType::Category(id),
                 None => CommodityType::Type(name.trim().to_lowercase()),
             }),
-            breeds: lower(&self.breeds),
-            breed_societies: lower(&self.breed_societies),
+            breeds: keys(&self.breeds),
+            breed_societies: keys(&self.breed_societies),
             sex: self.sex,
             additional_info: self.additional_info,
             min_age: self.min_age.map(months),

@@ -1,6 +1,7 @@
 //! The rows of `listings`.
 
 use common::Error;
+use common::wire::sort_key;
 use database::{Amount, AnyConnection, Id, Json, Timestamp};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
@@ -15,7 +16,7 @@ use crate::schema::spellings::{self, dsl as s};
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
-pub(in crate::listings) const ROW_VERSION: i32 = 5;
+pub(in crate::listings) const ROW_VERSION: i32 = 6;
 
 /// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]
@@ -68,7 +69,7 @@ impl ListingRow {
             status: listing.status.as_str(),
             category,
             published_at: listing.published_at.unwrap_or(listing.created_at),
-            organisation_key: listing.organisation_name.to_lowercase(),
+            organisation_key: sort_key(&listing.organisation_name),
             price: scaled(listing.price.sort_amount()),
             age: scaled(fields.age()),
             min_age: scaled(fields.min_age),
