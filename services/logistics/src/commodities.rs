@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use common::catalogue;
-use common::wire::single_spaces;
+use common::wire::{comparison_key, fold};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -43,7 +43,7 @@ impl Catalogue {
     /// If the file cannot be read or lacks a column.
     pub(crate) fn open(file: Option<&Path>) -> anyhow::Result<Self> {
         let entries: Vec<CatalogueEntry> = catalogue::load(EMBEDDED, file, "service.commodities_file")?;
-        let by_name = entries.iter().map(|entry| (fold(&entry.name), entry.id)).collect();
+        let by_name = entries.iter().map(|entry| (comparison_key(&entry.name), entry.id)).collect();
         let by_id: BTreeMap<_, _> = entries.into_iter().map(|entry| (entry.id, entry)).collect();
         let spellings = |entry: &CatalogueEntry| {
             let names = [&*entry.name].into_iter().chain(entry.aliases.split('|'));
@@ -63,9 +63,9 @@ impl Catalogue {
         self.by_id.get(&catalogue::whole_id(id)?)
     }
 
-    /// Returns the commodity with this name, without regard to case and to the kind and length of white space.
+    /// Returns the commodity with this name, compared as texts are.
     pub(crate) fn find_name(&self, name: &str) -> Option<&CatalogueEntry> {
-        self.by_id.get(self.by_name.get(&fold(name))?)
+        self.by_id.get(self.by_name.get(&comparison_key(name))?)
     }
 
     /// Returns up to three names that are near an unknown one, the nearest first.
@@ -75,11 +75,6 @@ impl Catalogue {
         });
         near_names(name, known)
     }
-}
-
-/// Returns the form in which names are compared: in lower case, with single spaces.
-fn fold(name: &str) -> String {
-    single_spaces(name).to_lowercase()
 }
 
 /// The names that are suggested for an unknown one.
@@ -92,11 +87,10 @@ const MIN_SIMILARITY: f64 = 0.4;
 pub(super) struct Spelling(Vec<[char; 2]>);
 
 impl Spelling {
-    /// Returns the spelling of a text, without regard to case.
+    /// Returns the spelling of a folded text.
     pub(super) fn of(text: &str) -> Self {
         let mut pairs = Vec::new();
-        for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
-        {
+        for word in fold(text).split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
             let mut before = ' ';
             for c in word.chars().chain([' ']) {
                 pairs.push([before, c]);

@@ -29,22 +29,23 @@ diesel::table! {
         created_at -> database::TimestampSql,
         /// When the load was delivered; NULL while it is upcoming.
         completed_at -> Nullable<database::TimestampSql>,
-        /// The reference in lower case.
+        /// The reference as a key for sorting (`common::wire::sort_key`); without its folded form if an older version
+        /// stored or changed the load and it was not filled in yet, as are the keys of names and `search_text`.
         reference_key -> Text,
         /// The reference in the form in which similar references are equal (`loads/reference.rs`). NULL if an older
         /// version stored or changed the load and it was not filled in yet.
         similarity_key -> Nullable<Text>,
-        /// The organiser's name in lower case.
+        /// The organiser's name as a key for sorting.
         organiser_key -> Nullable<Text>,
-        /// The carrier's name in lower case.
+        /// The carrier's name as a key for sorting.
         carrier_key -> Nullable<Text>,
-        /// The commodity's name in lower case.
+        /// The commodity's name as a key for sorting.
         commodity_key -> Text,
         /// The agreed weight in ten-thousandths of a tonne.
         weight -> Nullable<BigInt>,
         /// The net weight in ten-thousandths of a tonne.
         weight_net -> Nullable<BigInt>,
-        /// The text that free-text queries match: lower case, one line per field.
+        /// The text that free-text queries match: folded, one line per field.
         search_text -> Text,
         /// The load as JSON, as responses show it.
         document -> database::JsonSql,

@@ -28,7 +28,8 @@ diesel::table! {
         created_at -> database::TimestampSql,
         /// NULL while the file is not archived.
         archived_at -> Nullable<database::TimestampSql>,
-        /// Name in lower case. NULL until the service has filled it in for a file of the previous release.
+        /// Folded name, see `name_key`. NULL or in lower case until the service has filled it in for a file of an older
+        /// release.
         name_key -> Nullable<Text>,
     }
 }

@@ -1,6 +1,6 @@
 //! The load: its document and status.
 
-use common::wire::{FileReference, Warning, WeightMeasure};
+use common::wire::{FileReference, Warning, WeightMeasure, fold};
 use common::{Caller, first_revision};
 use database::{Id, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ impl Load {
         self.updated_at = Some(Timestamp::now());
     }
 
-    /// Returns the text that free-text queries match: lower case, one line per field.
+    /// Returns the text that free-text queries match: folded, one line per field.
     pub fn search_text(&self) -> String {
         fn name(party: Option<&Party>) -> Option<&str> {
             party.map(|party| party.name.as_str())
@@ -143,8 +143,8 @@ impl Load {
             self.pickup_postcode.as_deref(),
             self.dropoff_postcode.as_deref(),
         ];
-        let all: Vec<_> = fields.into_iter().flatten().chain(self.tags.iter().map(String::as_str)).collect();
-        all.join("\n").to_lowercase()
+        let all = fields.into_iter().flatten().chain(self.tags.iter().map(String::as_str));
+        all.map(fold).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the ids of the organiser and the carrier, each once.

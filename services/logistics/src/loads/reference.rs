@@ -1,6 +1,6 @@
 //! How references are compared (docs/api/batches.md, "Rows that exist").
 
-use common::wire::fold;
+use common::wire::comparison_key;
 use sha2::{Digest, Sha256};
 
 /// The most characters of a similarity key. Folding can make a text eighteen times as long, and an entry of an index of
@@ -20,22 +20,16 @@ pub(crate) struct ComparedReference {
 
 impl ComparedReference {
     pub(crate) fn new(text: String) -> Self {
-        let folded = folded(&text);
+        let folded = comparison_key(&text);
         let similarity_key = key_of(&folded);
         Self { folded: Sha256::digest(folded).into(), similarity_key, text }
     }
 }
 
-/// Returns the form in which equal references are the same: folded. A reference of punctuation alone is in lower case.
-fn folded(reference: &str) -> String {
-    let folded = fold(reference);
-    if folded.is_empty() { reference.to_lowercase() } else { folded }
-}
-
 /// Returns the form in which similar references are the same: the letters and digits of the folded reference, without
 /// the leading zeros of numbers. Equal references have the same one.
 pub(crate) fn similarity_key(reference: &str) -> String {
-    key_of(&folded(reference))
+    key_of(&comparison_key(reference))
 }
 
 fn key_of(folded: &str) -> String {

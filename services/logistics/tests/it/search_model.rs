@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use common::wire::fold;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -74,14 +75,14 @@ async fn populate(app: &App, random: &mut StdRng) -> Vec<Value> {
     loads
 }
 
-/// Returns the sort value of a load (docs/api/lists.md): text without regard to case.
+/// Returns the sort value of a load (docs/api/lists.md): of a text its folded form, then the text.
 fn sort_value(load: &Value, sort: &str) -> Option<Value> {
-    let lower = |v: &Value| v.as_str().map(|t| json!(t.to_lowercase()));
+    let folded = |v: &Value| v.as_str().map(|t| json!(format!("{}\0{t}", fold(t))));
     match sort {
-        "createdAt" => lower(&load["createdAtUTC"]),
-        "organiser" | "carrier" | "commodity" => lower(&load[sort]["name"]),
+        "createdAt" => folded(&load["createdAtUTC"]),
+        "organiser" | "carrier" | "commodity" => folded(&load[sort]["name"]),
         "weight" | "weightNet" => load[sort]["weight"].as_f64().map(|w| json!(w)),
-        member => lower(&load[member]),
+        member => folded(&load[member]),
     }
 }
 
@@ -96,7 +97,7 @@ fn has_word(load: &Value, word: &str) -> bool {
     let members = ["reference", "ticketNumber", "vehicleRegistration", "pickupPostcode", "dropoffPostcode"];
     let names = ["organiser", "carrier", "commodity"].map(|part| &load[part]["name"]);
     let mut texts = members.iter().map(|m| &load[*m]).chain(names).chain(load["tags"].as_array().unwrap());
-    texts.any(|text| contains_word(&text.as_str().unwrap_or_default().to_lowercase(), word))
+    texts.any(|text| contains_word(&fold(text.as_str().unwrap_or_default()), word))
 }
 
 /// Returns whether a text has a word; one of a single letter only at the beginning of a word.
@@ -114,7 +115,7 @@ fn matches(load: &Value, filters: &Filters) -> bool {
         "f:commodityId" => value.split(',').any(|id| load["commodity"]["id"].as_i64() == id.parse().ok()),
         "startDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] >= **value,
         "endDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] <= **value,
-        _ => value.to_lowercase().split(' ').all(|word| has_word(load, word)),
+        _ => fold(value).split(' ').all(|word| has_word(load, word)),
     })
 }
 

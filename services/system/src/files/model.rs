@@ -4,7 +4,7 @@
 use std::ops::Deref;
 
 use common::Caller;
-use common::wire::TextForm;
+use common::wire::{END_OF_FOLDED, TextForm, fold};
 use database::{Id, Json, Timestamp};
 use diesel::prelude::*;
 use images::MetadataFormat;
@@ -142,9 +142,12 @@ impl TryFrom<Json> for Organisations {
     }
 }
 
-/// Returns the text that a query for files is compared with.
+/// Returns the text that a query for files is compared with: folded, with a character at its end that keys of older
+/// versions lack.
 pub(crate) fn name_key(name: &str) -> String {
-    name.to_lowercase()
+    let mut key = fold(name);
+    key.push(END_OF_FOLDED);
+    key
 }
 
 /// Returns the [tenant](Caller::tenant) of an organisation, or of a user without one.

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 
+use common::wire::{fold, sort_key};
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -120,8 +121,7 @@ fn random_word(rng: &mut StdRng) -> String {
 
 /// Returns whether each word occurs in a text that a query compares.
 fn has_words(listing: &Value, query: &str) -> bool {
-    let text =
-        |pointer: &str| listing.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+    let text = |pointer: &str| fold(listing.pointer(pointer).and_then(Value::as_str).unwrap_or_default());
     let mut texts = [
         "/properties/title",
         "/properties/breed",
@@ -136,8 +136,8 @@ fn has_words(listing: &Value, query: &str) -> bool {
     .map(text)
     .to_vec();
     texts.push(text("/location/address/postcode").replace(' ', ""));
-    texts.extend(words(&listing["tags"]));
-    query.split_whitespace().map(str::to_lowercase).all(|word| texts.iter().any(|text| has_word(text, &word)))
+    texts.extend(words(&listing["tags"]).iter().map(|tag| fold(tag)));
+    fold(query).split(' ').all(|word| texts.iter().any(|text| has_word(text, word)))
 }
 
 /// Returns whether a text has a word; one of a single letter only at the beginning of a word.
@@ -211,8 +211,8 @@ fn matches(
 ) -> bool {
     let properties = &listing["properties"];
     let any = |members: &[&str]| {
-        let allowed: Vec<_> = value.split(',').map(str::to_lowercase).collect();
-        members.iter().flat_map(|member| words(&properties[*member])).any(|word| allowed.contains(&word))
+        let allowed: Vec<_> = value.split(',').map(fold).collect();
+        members.iter().flat_map(|member| words(&properties[*member])).any(|word| allowed.contains(&fold(&word)))
     };
     let number = || value.parse::<f64>().unwrap();
     let age = |name: &str| properties[name].as_f64().or_else(|| dogs_age(listing));
@@ -267,7 +267,10 @@ fn compare(a: &Value, b: &Value, search: &RandomSearch) -> Ordering {
     let text = |l: &Value, name: &str| l[name].as_str().unwrap().to_lowercase();
     let order = match search.sort {
         "createdAt" => directed(text(a, "createdAtUTC").cmp(&text(b, "createdAtUTC"))),
-        "organisationName" => directed(text(a, search.sort).cmp(&text(b, search.sort))),
+        "organisationName" => {
+            let key = |l: &Value| sort_key(l["organisationName"].as_str().unwrap());
+            directed(key(a).cmp(&key(b)))
+        }
         _ => match (number(a, search), number(b, search)) {
             (Some(a), Some(b)) => directed(a.total_cmp(&b)),
             (a, b) => b.is_some().cmp(&a.is_some()),

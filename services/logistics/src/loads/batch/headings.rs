@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::fold;
+use common::wire::{comparison_key, fold};
 use serde_json::{Value, json};
 
 use crate::loads::members::{COLUMNS, MEMBERS};
@@ -113,7 +113,7 @@ impl Headings {
 
     /// Returns what the form assigns to a heading.
     pub(crate) fn assigned(&self, heading: &str) -> Option<Assigned> {
-        if self.0.is_empty() { None } else { self.0.get(&folded(heading)).copied() }
+        if self.0.is_empty() { None } else { self.0.get(&comparison_key(heading)).copied() }
     }
 }
 
@@ -121,12 +121,6 @@ impl Headings {
 pub(crate) fn alias(heading: &str) -> Option<&'static str> {
     let folded = fold(heading);
     ALIASES.iter().find(|(known, _)| *known == folded).map(|(_, column)| *column)
-}
-
-/// Returns the form in which equal headings are the same. A heading of punctuation alone is in lower case.
-fn folded(heading: &str) -> String {
-    let folded = fold(heading);
-    if folded.is_empty() { heading.trim().to_lowercase() } else { folded }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use diesel::sql_types::{Array, Bool, Text};
 
 use crate::loads::model::Load;
 use crate::loads::reference::similarity_key;
+use crate::loads::store::row::LoadRow;
 use crate::schema::load_events::dsl as e;
 use crate::schema::loads::dsl as l;
 
@@ -115,10 +116,10 @@ fn has_stale_revisions(c: &mut AnyConnection) -> Result<bool, Error> {
     Ok(stale.first::<Id>(c).optional()?.is_some())
 }
 
-/// A load whose document does not show its revision.
+/// A load to fill in.
 #[derive(QueryableByName)]
 #[diesel(table_name = crate::schema::loads)]
-struct StaleRevision {
+struct StoredDocument {
     id: Id,
     revision: i64,
     created_at: Timestamp,
@@ -136,12 +137,12 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
         is_stale(c),
         c.skip_locked()
     );
-    let loads: Vec<StaleRevision> = diesel::sql_query(stale).load(c)?;
+    let loads: Vec<StoredDocument> = diesel::sql_query(stale).load(c)?;
     let ids: Vec<Id> = loads.iter().map(|load| load.id).collect();
     let changes = e::load_events.filter(e::load_id.eq_any(&ids)).filter(e::event_type.ne_all(SENDINGS));
     let changes = changes.order(e::n).select((e::load_id, e::at));
     let last_changes: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
-    for StaleRevision { id, revision, created_at, document } in loads {
+    for StoredDocument { id, revision, created_at, document } in loads {
         let updated_at = last_changes.get(&id).copied().unwrap_or(created_at);
         let document = if document.0.contains("\"revision\":") {
             Json::of(&Load { revision, updated_at: Some(updated_at), ..document.parse()? })?
@@ -155,12 +156,44 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
     Ok(ids.len())
 }
 
+/// The condition for loads whose texts are not folded: an older version stored or changed them. That of the partial
+/// index on these loads.
+fn is_unfolded(c: &AnyConnection) -> &'static str {
+    match c {
+        AnyConnection::Sqlite(_) => "instr(reference_key, char(1)) = 0",
+        AnyConnection::Postgres(_) => "strpos(reference_key, chr(1)) = 0",
+    }
+}
+
+/// Returns true if there are loads whose texts are not folded.
+fn has_unfolded(c: &mut AnyConnection) -> Result<bool, Error> {
+    let unfolded = l::loads.filter(sql::<Bool>(is_unfolded(c))).order(l::id).select(l::id);
+    Ok(unfolded.first::<Id>(c).optional()?.is_some())
+}
+
+/// Folds the texts of up to [`BACKFILL_SIZE`] loads. Returns the number of loads.
+fn fold_texts(c: &mut AnyConnection) -> Result<usize, Error> {
+    let unfolded = format!(
+        "SELECT id, revision, created_at, document FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
+        is_unfolded(c),
+        c.skip_locked()
+    );
+    let loads: Vec<StoredDocument> = diesel::sql_query(unfolded).load(c)?;
+    let count = loads.len();
+    for StoredDocument { id, document, .. } in loads {
+        let texts = LoadRow::with_document(&document.parse()?, document).texts();
+        diesel::update(l::loads.find(id)).set(texts).execute(c)?;
+    }
+    Ok(count)
+}
+
 /// A column to fill in: whether there are such loads, and the function that fills in some and returns their number.
 type Column = (fn(&mut AnyConnection) -> Result<bool, Error>, fn(&mut AnyConnection) -> Result<usize, Error>);
 
 /// The creator first: loads with a similar reference are found by it.
-const COLUMNS: [Column; 3] = [
+const COLUMNS: [Column; 4] = [
     (has_unknown_creators, fill_creators),
+    (has_unfolded, fold_texts),
     (has_unknown_similarity, fill_similarity_keys),
     (has_stale_revisions, fill_revisions),
 ];

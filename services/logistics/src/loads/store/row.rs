@@ -1,7 +1,7 @@
 //! The rows of `loads`.
 
 use common::Error;
-use common::wire::WeightMeasure;
+use common::wire::{WeightMeasure, sort_key};
 use database::{Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -45,7 +45,24 @@ pub struct LoadRow {
     creator_name: Option<String>,
 }
 
+/// The columns of texts.
+#[derive(AsChangeset)]
+#[diesel(table_name = loads, treat_none_as_null = true)]
+pub(super) struct LoadTexts {
+    reference_key: String,
+    organiser_key: Option<String>,
+    carrier_key: Option<String>,
+    commodity_key: String,
+    search_text: String,
+}
+
 impl LoadRow {
+    /// Returns the columns of texts.
+    pub(super) fn texts(self) -> LoadTexts {
+        let Self { reference_key, organiser_key, carrier_key, commodity_key, search_text, .. } = self;
+        LoadTexts { reference_key, organiser_key, carrier_key, commodity_key, search_text }
+    }
+
     /// Derives the row from the load. Updates skip the creator and `awaits_acceptance`.
     ///
     /// # Errors
@@ -56,7 +73,7 @@ impl LoadRow {
 
     /// Derives the row from the load and its document.
     pub(crate) fn with_document(load: &Load, document: Json) -> Self {
-        let name = |party: &Option<Party>| Some(party.as_ref()?.name.to_lowercase());
+        let name = |party: &Option<Party>| Some(sort_key(&party.as_ref()?.name));
         let weight = |weight: &Option<WeightMeasure>| Some(weight.as_ref()?.weight.scaled());
         Self {
             id: load.id,
@@ -66,11 +83,11 @@ impl LoadRow {
             delivery_at: load.delivery_date,
             created_at: load.created_at,
             completed_at: load.completed_at,
-            reference_key: load.reference.to_lowercase(),
+            reference_key: sort_key(&load.reference),
             similarity_key: similarity_key(&load.reference),
             organiser_key: name(&load.organiser),
             carrier_key: name(&load.carrier),
-            commodity_key: load.commodity.name.to_lowercase(),
+            commodity_key: sort_key(&load.commodity.name),
             weight: weight(&load.weight),
             weight_net: weight(&load.weight_net),
             search_text: load.search_text(),

@@ -149,13 +149,18 @@ fn matches<'a>(
     query
 }
 
-/// Returns a batch of files whose names are not in lower case yet.
+/// Returns a batch of files whose names are not folded yet.
 pub(super) fn find_without_name_key(c: &mut AnyConnection) -> Result<Vec<(Id, String)>, Error> {
-    let rows = f::files.filter(f::name_key.is_null()).order(f::id).select((f::id, f::name));
+    // The condition of the partial index on these files.
+    let is_unfolded = match c {
+        AnyConnection::Sqlite(_) => "coalesce(instr(name_key, char(1)), 0) = 0",
+        AnyConnection::Postgres(_) => "coalesce(strpos(name_key, chr(1)), 0) = 0",
+    };
+    let rows = f::files.filter(sql::<Bool>(is_unfolded)).order(f::id).select((f::id, f::name));
     Ok(rows.limit(i64::try_from(NAME_BATCH_SIZE).unwrap_or(i64::MAX)).load(c)?)
 }
 
-/// Stores the names in lower case.
+/// Stores the folded names.
 pub(super) fn set_name_keys(c: &mut AnyConnection, keys: &[(Id, String)]) -> Result<(), Error> {
     for (id, key) in keys {
         diesel::update(f::files.find(id)).set(f::name_key.eq(key)).execute(c)?;
