@@ -10,7 +10,7 @@ use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::Service;
-use crate::openapi::{finish, publish};
+use crate::openapi::{add_response_examples, finish, publish};
 use crate::personal_data::handlers as personal_data;
 use crate::settings;
 
@@ -55,6 +55,7 @@ pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
         .build();
     document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));
     let mut document = finish(&document)?;
+    add_response_examples(&mut document, S::EXAMPLES)?;
     S::describe(&mut document);
     Ok(document)
 }

@@ -4,7 +4,7 @@ mod store;
 
 use common::personal_data::{IdentityColumns, RecordKind};
 
-use crate::saved_searches;
+use crate::{enquiries, saved_searches};
 
 const EVENTS: IdentityColumns =
     IdentityColumns { table: "listing_events", key: "n", user_id: "user_id", user_name: Some("user_name") };
@@ -21,6 +21,7 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
         RecordKind { name: "events", list: store::list_events, erase: |c, e| EVENTS.erase(c, e) },
         RecordKind { name: "wishlist", list: store::list_wishlist, erase: |c, e| WISHLIST.erase(c, e) },
         RecordKind { name: "reports", list: store::list_reports, erase: |c, e| REPORTS.erase(c, e) },
+        RecordKind { name: "enquiries", list: enquiries::list_of_user, erase: enquiries::erase_user },
         RecordKind {
             name: "savedSearches",
             list: saved_searches::list_of_user,

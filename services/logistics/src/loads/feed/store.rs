@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
+use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json, MultiBackend, feed};
 use diesel::dsl::{AsExprOf, max, sql};
@@ -117,6 +117,7 @@ impl common::feed::FeedSearch for FeedSearch {
         after.check(c, last)?;
         // Read before the events: those below it are all visible then.
         let settled = feed::settled_position(c)?;
+        let limit = if self.with_loads { limit.min(MAX_WITH_RESOURCES) } else { limit };
         let leaves_out = !self.types.is_empty() || matches!(self.reader, FeedReader::Driver(_));
         let most = if leaves_out { MAX_PLACES } else { limit + 1 };
         let (mut found, is_complete) = match &self.reader {
@@ -188,25 +189,27 @@ fn is_of_driver<'a>(names_driver: &str, driver: &'a str) -> OfDriver<'a> {
     sql::<Bool>(&of_load).bind::<Text, _>(driver).sql(")")
 }
 
-/// From when to when loads were sent to a driver: the events that name the driver, by load and number.
-struct DriverSpans(HashMap<Id, BTreeMap<i64, bool>>);
+/// From when to when loads were sent to a driver: the events that name the driver, by load and place.
+struct DriverSpans(HashMap<Id, BTreeMap<Place, bool>>);
 
 impl DriverSpans {
     fn read(c: &mut AnyConnection, driver: &str, keys: &[Key]) -> Result<Self, Error> {
         let loads: BTreeSet<Id> = keys.iter().map(|(.., load)| *load).collect();
         let loads: Vec<Id> = loads.into_iter().collect();
         let types: [&'static str; 2] = [EventType::SentToDriver.into(), EventType::DriverRevoked.into()];
-        let mut spans: HashMap<Id, BTreeMap<i64, bool>> = HashMap::new();
+        let mut spans: HashMap<Id, BTreeMap<Place, bool>> = HashMap::new();
         for loads in loads.chunks(MAX_PLACES / 2) {
             let named = e::load_events.filter(e::load_id.eq_any(loads)).filter(e::event_type.eq_any(types));
-            let rows: Vec<(i64, Id, Option<Json>)> = named.select((e::n, e::load_id, e::changes)).load(c)?;
-            for (n, load, changes) in rows {
+            let rows: Vec<(i64, i64, Id, Option<Json>)> =
+                named.select((e::position, e::n, e::load_id, e::changes)).load(c)?;
+            for (position, n, load, changes) in rows {
+                let place = Place { position, n };
                 let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
                 let driver_of = |side: &str| changes["driverId"][side].as_str();
                 if driver_of("to") == Some(driver) {
-                    spans.entry(load).or_default().insert(n, true);
+                    spans.entry(load).or_default().insert(place, true);
                 } else if driver_of("from") == Some(driver) {
-                    spans.entry(load).or_default().insert(n, false);
+                    spans.entry(load).or_default().insert(place, false);
                 }
             }
         }
@@ -214,9 +217,10 @@ impl DriverSpans {
     }
 
     /// Returns true for the events from a sending to the revocation, with both.
-    fn contain(&self, (_, n, _, load): &Key) -> bool {
-        let last = self.0.get(load).and_then(|named| named.range(..=*n).next_back());
-        last.is_some_and(|(named, is_sent)| *is_sent || named == n)
+    fn contain(&self, key: &Key) -> bool {
+        let place = place(key);
+        let last = self.0.get(&key.3).and_then(|named| named.range(..=place).next_back());
+        last.is_some_and(|(named, is_sent)| *is_sent || *named == place)
     }
 }
 

@@ -142,7 +142,15 @@ pub(super) async fn act(
             let (status, error) = match done {
                 Ok(true) => (Outcome::Done, None),
                 Ok(false) => (Outcome::Unchanged, None),
-                Err(error) => (Outcome::Failed, Some(error.into_item_error()?)),
+                Err(error) => match error.into_item_error() {
+                    Ok(error) => (Outcome::Failed, Some(error)),
+                    // Nothing has changed: the whole request may be sent again.
+                    Err(error) if all.done == 0 => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(error = format!("{error:?}"), "an action failed after others succeeded");
+                        (Outcome::Failed, Some(error.item_error()))
+                    }
+                },
             };
             *match status {
                 Outcome::Done => &mut all.done,

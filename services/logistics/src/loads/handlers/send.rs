@@ -199,6 +199,8 @@ pub(super) fn store_sending(
         history::record(c, &event)?;
     }
     let share_with = parties(None, load.carrier.as_ref());
+    // Files may have left the load since they were looked up.
+    let files = files.only(&load.files);
     let share = files.share_owned(caller, id, &file_owners(&before, &load, caller), &share_with);
     system::record_share(c, share.as_ref())?;
     if notification.is_new {

@@ -73,7 +73,8 @@ pub(super) async fn update(
             return Ok((JsonResponse::json(&load)?.revision(load.revision), Vec::new()));
         }
         let share = files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties());
-        store_change(c, &caller, &stored, load, changes, &files.kept, share.into_iter().collect())
+        let kept = files.kept.only(&load.files);
+        store_change(c, &caller, &stored, load, changes, &kept, share.into_iter().collect())
     };
     let (response, shares) = app.db.write(effect).await?;
     app.webhooks.wake();

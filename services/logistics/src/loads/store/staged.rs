@@ -155,7 +155,7 @@ pub(crate) fn announce(c: &mut AnyConnection) -> Result<usize, Error> {
 }
 
 /// Announces a load before the caller's transaction changes it.
-pub(super) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error> {
+pub(in crate::loads) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error> {
     let AnyConnection::Sqlite(sqlite) = c else { return Ok(()) };
     let query = diesel::sql_query(format!("{UNANNOUNCED} id = $1")).bind::<IdSql, _>(load);
     let loads: Vec<Unannounced> = query.load(sqlite)?;
