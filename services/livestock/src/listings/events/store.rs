@@ -83,7 +83,8 @@ pub(crate) fn list_by_numbers(
     c: &mut AnyConnection,
     numbers: &[i64],
 ) -> Result<Vec<(i64, Option<i64>, ListingEvent)>, Error> {
-    let rows = e::listing_events.filter(e::n.eq_any(numbers)).select((EventRow::as_select(), e::revision));
+    let of_numbers = feed::has_number(c, "listing_events.n", numbers);
+    let rows = e::listing_events.filter(of_numbers).select((EventRow::as_select(), e::revision));
     let rows: Vec<(EventRow, Option<i64>)> = rows.load(c)?;
     rows.into_iter().map(|(row, revision)| Ok((row.n, revision, event(row)?))).collect()
 }

@@ -291,7 +291,8 @@ fn enquiries_at(
     if found.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows = q::enquiries.filter(q::n.eq_any(found.keys().copied().collect::<Vec<_>>()));
+    let numbers: Vec<i64> = found.keys().copied().collect();
+    let rows = q::enquiries.filter(feed::has_number(c, "enquiries.n", &numbers));
     let rows: Vec<(i64, Id, Id, i64, Timestamp)> =
         rows.select((q::n, q::id, q::listing_id, q::revision, q::created_at)).load(c)?;
     let events = rows.into_iter().filter_map(|(n, id, listing_id, revision, at)| {
@@ -327,8 +328,9 @@ fn matches_at(
     if found.is_empty() {
         return Ok(HashMap::new());
     }
-    let numbers: HashSet<i64> = found.iter().map(|(.., (_, n, _))| *n).collect();
-    let rows = m::match_events.filter(m::n.eq_any(numbers));
+    let numbers: BTreeSet<i64> = found.iter().map(|(.., (_, n, _))| *n).collect();
+    let numbers: Vec<i64> = numbers.into_iter().collect();
+    let rows = m::match_events.filter(feed::has_number(c, "match_events.n", &numbers));
     let rows = rows.select((m::n, m::id, m::organisation_id, m::searches, m::revision, m::at));
     let rows: HashMap<i64, MatchRow> =
         rows.load::<MatchRow>(c)?.into_iter().map(|row| (row.0, row)).collect();

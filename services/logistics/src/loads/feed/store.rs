@@ -234,9 +234,10 @@ fn events(
     keys: &[Key],
 ) -> Result<Vec<FeedEvent>, Error> {
     let numbers: Vec<i64> = keys.iter().map(|(_, n, ..)| *n).collect();
+    let of_numbers = feed::has_number(c, "load_events.n", &numbers);
     let columns = (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id);
     let rows: Vec<(EventRow, FeedColumns)> =
-        e::load_events.filter(e::n.eq_any(&numbers)).select((EVENT_COLUMNS, columns)).load(c)?;
+        e::load_events.filter(of_numbers).select((EVENT_COLUMNS, columns)).load(c)?;
     let mut rows: HashMap<i64, (EventRow, FeedColumns)> =
         rows.into_iter().map(|row| (row.0.0, row)).collect();
     let loads = if search.with_loads { loads(c, caller, keys)? } else { HashMap::new() };
