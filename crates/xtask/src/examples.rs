@@ -55,13 +55,16 @@ pub fn write_environment(
     keys: &DevKeys,
     ttl: Duration,
 ) -> Result<PathBuf> {
-    let mut lines = String::from("# The services of `cargo xtask up`, and a token for each person of the examples.\n");
+    let mut lines =
+        String::from("# The services of `cargo xtask up`, and a token for each person of the examples.\n");
     for (variable, service) in VARIABLES.iter().zip(services) {
         lines.extend(["export ", variable, "='", &service.url(), "'\n"]);
     }
-    let people = fs::read_to_string(checkout::root().join(PEOPLE)).with_context(|| format!("cannot read {PEOPLE}"))?;
+    let people =
+        fs::read_to_string(checkout::root().join(PEOPLE)).with_context(|| format!("cannot read {PEOPLE}"))?;
     for [variable, user, name, org, org_name, role] in people.lines().filter_map(person) {
-        let roles: Vec<String> = Some(role).filter(|role| !role.is_empty()).map(str::to_owned).into_iter().collect();
+        let roles: Vec<String> =
+            Some(role).filter(|role| !role.is_empty()).map(str::to_owned).into_iter().collect();
         let (name, org, org_name) = (Some(name), Some(org), Some(org_name));
         let token = Identity { user, name, org, org_name, roles: &roles }.token(keys, ttl);
         lines.extend(["export ", variable, "='", &token, "'\n"]);

@@ -206,7 +206,10 @@ pub struct NewEvents {
 /// Describes the metrics of the feed and sets them to 0.
 pub fn register_metrics() {
     metrics::describe_gauge!("drover_event_streams", "Open streams of events");
-    metrics::describe_gauge!("drover_feed_lag_seconds", "For how long events have waited for older transactions");
+    metrics::describe_gauge!(
+        "drover_feed_lag_seconds",
+        "For how long events have waited for older transactions"
+    );
     event_streams().set(0.0);
     feed_lag_seconds().set(0.0);
 }
@@ -555,7 +558,9 @@ mod tests {
         };
         let end = Place { position: 9, n: 9 };
         let page = || FeedPage { events: (1..=3).map(event).collect(), next: end, more: false };
-        for (bytes, kept, next, more) in [(0, 1, 1, true), (20, 2, 2, true), (29, 2, 2, true), (30, 3, 9, false)] {
+        for (bytes, kept, next, more) in
+            [(0, 1, 1, true), (20, 2, 2, true), (29, 2, 2, true), (30, 3, 9, false)]
+        {
             let cut = page().cut(bytes);
             assert_eq!((cut.events.len(), cut.next.n, cut.more), (kept, next, more), "{bytes}");
         }

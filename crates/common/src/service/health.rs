@@ -89,7 +89,8 @@ async fn index(request: HttpRequest, index: Data<ServiceIndex>) -> HttpResponse 
     if !prefers_html(&request) {
         return response.json(&index.json);
     }
-    let policy = "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    let policy =
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
     response.insert_header((header::CONTENT_SECURITY_POLICY, policy));
     response.content_type(ContentType::html()).body(index.html.clone())
 }

@@ -48,7 +48,10 @@ async fn send_enquiry(
     let run = idempotency.run_with_output(&service.db, fingerprint, async || {
         Ok(move |c: &mut _| {
             let id = store::create(c, &caller, listing, &form)?;
-            let result = ActionResult { id: Some(id.to_string()), ..ActionResult::new("The seller has your enquiry.") };
+            let result = ActionResult {
+                id: Some(id.to_string()),
+                ..ActionResult::new("The seller has your enquiry.")
+            };
             Ok((JsonResponse::json(&result)?, id))
         })
     });

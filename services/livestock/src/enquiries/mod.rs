@@ -32,7 +32,10 @@ pub(crate) fn register_metrics() {
 pub(crate) async fn run_retention(db: &Database, days: u32) {
     loop {
         if let Err(error) = prune(db, days).await {
-            tracing::warn!(error = format!("{error:?}"), "old enquiries could not be deleted; retrying in an hour");
+            tracing::warn!(
+                error = format!("{error:?}"),
+                "old enquiries could not be deleted; retrying in an hour"
+            );
         }
         tokio::time::sleep(PRUNE_INTERVAL).await;
     }

@@ -12,7 +12,16 @@ const MAX_EMAIL_CHARS: usize = 254;
 
 /// Whether the seller has answered an enquiry.
 #[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, strum::IntoStaticStr, strum::VariantNames,
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
 )]
 #[serde(rename_all = "lowercase")]
 #[strum(serialize_all = "lowercase")]
@@ -102,7 +111,11 @@ impl EnquiryForm {
     /// Checks the contact.
     pub(crate) fn check(&self, errors: &mut ValidationErrors) {
         if self.phone().is_some_and(|phone| !is_phone(phone)) {
-            errors.push("phone", Code::Format, "must be a telephone number, such as +44 7700 900123 or 01432 123456");
+            errors.push(
+                "phone",
+                Code::Format,
+                "must be a telephone number, such as +44 7700 900123 or 01432 123456",
+            );
         }
         if self.email().is_some_and(|email| !is_email(email)) {
             errors.push("email", Code::Format, "must be an email address, such as tom@example.com");
@@ -110,7 +123,11 @@ impl EnquiryForm {
         let failed = errors.failed("phone") || errors.failed("email");
         if self.phone().is_none() && self.email().is_none() && !failed {
             for member in ["phone", "email"] {
-                errors.push(member, Code::Required, "phone or email is required, so that the seller can answer");
+                errors.push(
+                    member,
+                    Code::Required,
+                    "phone or email is required, so that the seller can answer",
+                );
             }
         }
     }
@@ -152,13 +169,32 @@ mod tests {
         for phone in ["+447700900123", "+44 7700 900123", "01432 123456", "(01432) 12-34.56", "087/1234567"] {
             assert!(is_phone(phone), "{phone}");
         }
-        for phone in ["", "+0 123456789", "1234", "+1234567890123456", "call me", "+", "0044 7700 900123 ext 4", "٠١٤٣٢١٢٣"] {
+        for phone in [
+            "",
+            "+0 123456789",
+            "1234",
+            "+1234567890123456",
+            "call me",
+            "+",
+            "0044 7700 900123 ext 4",
+            "٠١٤٣٢١٢٣",
+        ] {
             assert!(!is_phone(phone), "{phone}");
         }
         for email in ["tom@example.com", "t.o'm+farm@mail.example.co.uk", "bärbel@höfe.example"] {
             assert!(is_email(email), "{email}");
         }
-        for email in ["", "tom", "tom@example", "tom@-a.com", "Tom <tom@example.com>", "a@b@c.com", "tom@.com", ".a@b.com", "a b@c.com"] {
+        for email in [
+            "",
+            "tom",
+            "tom@example",
+            "tom@-a.com",
+            "Tom <tom@example.com>",
+            "a@b@c.com",
+            "tom@.com",
+            ".a@b.com",
+            "a b@c.com",
+        ] {
             assert!(!is_email(email), "{email}");
         }
     }

@@ -53,7 +53,9 @@ pub(super) fn create(
     }
     let sent: i64 = of_day().count().get_result(c)?;
     if sent >= MAX_OF_DAY {
-        return Err(Error::TenantBusy("You have sent 20 enquiries today, which is the most: try again tomorrow."));
+        return Err(Error::TenantBusy(
+            "You have sent 20 enquiries today, which is the most: try again tomorrow.",
+        ));
     }
     let row = (
         q::id.eq(id),

@@ -2,7 +2,7 @@
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, TestRequest, User};
+use testkit::{App, TestRequest, User};
 
 use crate::feed::all;
 use crate::lifecycle::{draft, to};
@@ -15,6 +15,11 @@ fn enquire(app: &App, user: &User, listing: &str) -> TestRequest {
 
 fn schema(app: &App) -> &'static str {
     if app.database.url.starts_with("postgres") { "livestock." } else { "" }
+}
+
+fn conflict(reply: testkit::TestResponse) -> String {
+    assert_eq!(reply.status, 409);
+    reply.json()["body"]["reason"].as_str().unwrap().to_owned()
 }
 
 async fn list(app: &App, user: &User, query: &str) -> Vec<Value> {
@@ -98,11 +103,11 @@ testkit::on_both! {
         ] {
             assert_eq!(app.post(&path).by(&buyer).json(&form).send().await.errors(), errors, "{form}");
         }
-        assert_eq!(enquire(&app, &farm, &id).send().await.reason(409), "own_listing");
+        assert_eq!(conflict(enquire(&app, &farm, &id).send().await), "own_listing");
         assert_eq!(enquire(&app, &buyer, &secret).send().await.error(403), "forbidden");
-        assert_eq!(enquire(&app, &User::admin(), &secret).send().await.reason(409), "listing_draft");
+        assert_eq!(conflict(enquire(&app, &User::admin(), &secret).send().await), "listing_draft");
         to(&app, &farm, &id, "sold").send().await.ok();
-        assert_eq!(enquire(&app, &buyer, &id).send().await.reason(409), "listing_closed");
+        assert_eq!(conflict(enquire(&app, &buyer, &id).send().await), "listing_closed");
         assert_eq!(list(&app, &farm, "").await, [json!(0); 0]);
     }
 
@@ -114,11 +119,11 @@ testkit::on_both! {
         }
         enquire(&app, &buyer, &listings[0]).send().await.ok();
         for _ in 0..3 {
-            assert_eq!(enquire(&app, &buyer, &listings[0]).send().await.reason(409), "limit_reached");
+            assert_eq!(conflict(enquire(&app, &buyer, &listings[0]).send().await), "limit_reached");
         }
         let concurrent = listings.iter().skip(1).map(|id| enquire(&app, &buyer, id).send());
         let replies = futures_util::future::join_all(concurrent).await;
-        let refused: Vec<_> = replies.into_iter().filter(|reply| reply.status() != 200).collect();
+        let refused: Vec<_> = replies.into_iter().filter(|reply| reply.status != 200).collect();
         assert_eq!(refused.len(), 1);
         for reply in refused {
             assert_eq!(reply.error(429), "rate_limited");
@@ -139,9 +144,11 @@ testkit::on_both! {
             enquire(&app, &User::individual(user), &id).send().await.ok();
         }
         let schema = schema(&app);
-        let old = if schema.is_empty() { "created_at - 90000000" } else { "created_at - INTERVAL '25 hours'" };
-        app.database.execute(&format!("UPDATE {schema}enquiries SET created_at = {old} WHERE user_id = 'ann'"));
-        let app = app.restart::<Livestock>(Settings { enquiry_retention_days: 1, ..Settings::default() }).await;
+        let database = app.stop().await;
+        let old = backend.hours_ago(25);
+        database.execute(&format!("UPDATE {schema}enquiries SET created_at = {old} WHERE user_id = 'ann'"));
+        let settings = Settings { enquiry_retention_days: 1, ..Settings::default() };
+        let app = App::start_on::<Livestock>(database, settings).await;
         testkit::wait_until(async || list(&app, &farm, "").await.len() == 1).await;
     }
 }

@@ -72,13 +72,20 @@ impl LinkForm {
     pub(crate) fn sign(&self, id: Id, maker: &Maker, public_url: &str, key: &SigningKey) -> Link {
         let seconds = self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS);
         let target = |width| LinkTarget::new(id, width, seconds, maker.clone());
-        let urls = self.widths.iter().map(|width| (width.pixels(), target(Some(*width)).url(public_url, key)));
+        let urls =
+            self.widths.iter().map(|width| (width.pixels(), target(Some(*width)).url(public_url, key)));
         let target = target(self.width);
         Link { url: target.url(public_url, key), urls: urls.collect(), expires_at: target.expires_at() }
     }
 
     /// Returns a link to each of these files.
-    pub(crate) fn sign_all(&self, ids: &[Id], maker: &Maker, public_url: &str, key: &SigningKey) -> Vec<FileLink> {
+    pub(crate) fn sign_all(
+        &self,
+        ids: &[Id],
+        maker: &Maker,
+        public_url: &str,
+        key: &SigningKey,
+    ) -> Vec<FileLink> {
         let link = |id: &Id| FileLink { id: *id, link: self.sign(*id, maker, public_url, key) };
         ids.iter().map(link).collect()
     }
@@ -91,7 +98,13 @@ impl LinksForm {
     }
 
     /// Returns a link to each of these files.
-    pub(crate) fn sign(&self, ids: &[Id], maker: &Maker, public_url: &str, key: &SigningKey) -> Vec<FileLink> {
+    pub(crate) fn sign(
+        &self,
+        ids: &[Id],
+        maker: &Maker,
+        public_url: &str,
+        key: &SigningKey,
+    ) -> Vec<FileLink> {
         self.link.sign_all(ids, maker, public_url, key)
     }
 }
@@ -376,7 +389,10 @@ mod tests {
         for seconds in [60, 61, 62, 3600, MAX_LINK_SECONDS] {
             let target = LinkTarget::new(Id::new(), None, seconds, Maker::everybody());
             let (left, quarter) = (target.expires - now(), (seconds + 3) / 4);
-            assert!(target.expires % quarter == 0 && left >= seconds - 1 && left <= seconds + quarter, "{left}");
+            assert!(
+                target.expires % quarter == 0 && left >= seconds - 1 && left <= seconds + quarter,
+                "{left}"
+            );
         }
     }
 

@@ -26,7 +26,7 @@ LOAD = r"create_load_as_\w+"
 PROOF = r"prove_delivery(_of_load)?"
 CHANGE = r"update_load|correct_proof_of_delivery"
 SAVED_SEARCH = r"(create|update)_saved_search"
-PAGED = r"list_(load_events|notifications|organisations|webhooks|webhook_deliveries|service_accounts|files|events_of_listing|reports|saved_searches)"
+PAGED = r"list_(load_events|notifications|organisations|webhooks|webhook_deliveries|service_accounts|files|events_of_listing|reports|enquiries|saved_searches)"
 PRICES = r"price\.(pricePerUnit|minPrice|maxPrice)"
 SEARCH_CODES = ["required", "inconsistent", "format", "enum", "length", "range", "type", "unknown_reference"]
 RULES_BEYOND_SCHEMA = [
@@ -45,6 +45,8 @@ RULES_BEYOND_SCHEMA = [
     (r"reject_load", r"note", "required"),  # with the reason other
     (PROOF + r"|correct_proof_of_delivery|(collect|reject)_load", r"quality\[\d+\]\.value", "range"),
     (PROOF + r"|(collect|reject)_load", r"capturedAtUTC", "range"),
+    (r"send_enquiry", r"phone|email", "format"),
+    (r"send_enquiry", r"phone|email", "required"),  # one of the two
     (r"change_loads", r"(carrier|driver)Id", "required"),
     (r"summarize_loads", r"format|timeZone", "enum"),
     (r"summarize_loads", r"startDateISO|query", r"inconsistent"),

@@ -168,8 +168,7 @@ impl FeedSearch {
         }
         if self.finds_enquiries() {
             let enquiries = enquiries(c, after, settled, organisation).limit(limit);
-            let found: Vec<(i64, i64, Id)> =
-                enquiries.select((q::position, q::n, q::listing_id)).load(c)?;
+            let found: Vec<(i64, i64, Id)> = enquiries.select((q::position, q::n, q::listing_id)).load(c)?;
             rows.extend(found.into_iter().map(FeedRow::of_enquiry));
         }
         rows.sort_unstable_by_key(FeedRow::end);

@@ -147,7 +147,10 @@ pub(super) async fn act(
                     // Nothing has changed: the whole request may be sent again.
                     Err(error) if all.done == 0 => return Err(error),
                     Err(error) => {
-                        tracing::warn!(error = format!("{error:?}"), "an action failed after others succeeded");
+                        tracing::warn!(
+                            error = format!("{error:?}"),
+                            "an action failed after others succeeded"
+                        );
                         (Outcome::Failed, Some(error.item_error()))
                     }
                 },

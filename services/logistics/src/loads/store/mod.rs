@@ -38,10 +38,11 @@ use release::Revocation;
 pub(crate) use release::{carried_since, release_carrier};
 pub(super) use row::LoadRow;
 use row::{Creation, InsertLoad};
+use staged::announce_later;
+pub(super) use staged::announce_one;
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
-use staged::{announce_later, announce_one};
 use webhooks::{Event, EventDetails, Subject, WithDeliveries};
 
 /// The id of a creator.

@@ -177,7 +177,8 @@ pub(super) fn matches<'a>(
     if search.awaits_acceptance {
         let own = l::organiser_id.eq(caller.organisation_id_or_empty());
         let can_be_accepted = [Status::Upcoming, Status::Collected, Status::Completed].map(Status::as_str);
-        query = query.filter(l::awaits_acceptance.eq(true)).filter(own).filter(l::status.eq_any(can_be_accepted));
+        query =
+            query.filter(l::awaits_acceptance.eq(true)).filter(own).filter(l::status.eq_any(can_be_accepted));
     }
     if plan.skips_dates {
         // SQLite uses no index for a condition on `+delivery_at`. Only searches without times of completion skip dates.
