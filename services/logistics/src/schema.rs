@@ -86,6 +86,8 @@ diesel::table! {
         reason -> Nullable<Text>,
         /// Members of requests with their values before and after, as JSON.
         changes -> Nullable<database::JsonSql>,
+        /// The text of a note.
+        text -> Nullable<Text>,
         /// The place of the event in the feed, together with `n`. See `database::feed`.
         position -> BigInt,
         /// The revision of the load after the event.
@@ -118,6 +120,16 @@ diesel::table! {
     driver_sendings (organisation_id, n) {
         organisation_id -> Text,
         /// Counts the notifications of the organisation, from 1.
+        n -> BigInt,
+        at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    /// The last notes that users wrote, whose number in a period is limited.
+    user_notes (user_id, n) {
+        user_id -> Text,
+        /// Counts the notes of the user, from 1.
         n -> BigInt,
         at -> database::TimestampSql,
     }

@@ -117,7 +117,8 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
 fn send_to_driver(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {
     store::add_driver(c, load.id, DRIVER)?;
     let changes = Changes::from([("driverId", Change::new(None, Some(json!(DRIVER))))]);
-    history::record(c, &NewEvent { changes, ..NewEvent::new(load.id, EventType::SentToDriver, caller) })
+    let event = NewEvent { changes, ..NewEvent::new(load.id, EventType::SentToDriver, caller) };
+    history::record(c, &event).map(drop)
 }
 
 fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
@@ -185,7 +186,7 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
         "load.corrected" => after.ticket_number = Some("48216".into()),
         _ => {}
     }
-    if !["load.created", "load.sent_to_driver", "load.sent_to_carrier"].contains(&name) {
+    if !["load.created", "load.noted", "load.sent_to_driver", "load.sent_to_carrier"].contains(&name) {
         after.revise();
     }
     if name == "load.released" {
@@ -202,6 +203,7 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
         organisation_id: carys.organisation.as_ref().map(|own| own.id.as_str()),
         driver_id: changes.contains_key("driverId").then_some(DRIVER),
         carrier_id: after.carrier_id().filter(|_| name == "load.sent_to_carrier"),
+        text: (name == "load.noted").then_some("The gate is locked: ring the farm first"),
         changes: (!changes.is_empty()).then(|| json!(changes)),
     };
     let mut data = serde_json::to_value(&details)?;

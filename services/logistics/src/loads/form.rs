@@ -2,7 +2,7 @@
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{
-    DateOrDateTime, ExternalId, FileReference, Name, Postcode, QueryText, Reason, Reference, Registration,
+    DateOrDateTime, ExternalId, FileReference, Message, Name, Postcode, QueryText, Reason, Reference, Registration,
     Tag, WeightMeasure,
 };
 use common::{Caller, Error, first_revision};
@@ -186,6 +186,15 @@ pub(crate) struct ReopenForm {
     /// Stands in the history of the load.
     #[schema(required = true)]
     pub reason: Reason,
+}
+
+/// A note on a load.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(example = json!({ "text": "The gate is locked: ring the farm first" }))]
+pub(crate) struct NoteForm {
+    #[schema(required = true)]
+    pub text: Message,
 }
 
 /// 403 for a load of which neither party is the caller's organisation.

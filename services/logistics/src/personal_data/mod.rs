@@ -5,14 +5,20 @@ mod store;
 use common::personal_data::{IdentityColumns, RecordKind};
 
 const ACCEPTERS: IdentityColumns =
-    IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None };
-const EVENTS: IdentityColumns =
-    IdentityColumns { table: "load_events", key: "n", user_id: "user_id", user_name: Some("user_name") };
+    IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None, text: None };
+const EVENTS: IdentityColumns = IdentityColumns {
+    table: "load_events",
+    key: "n",
+    user_id: "user_id",
+    user_name: Some("user_name"),
+    text: Some("text"),
+};
 const DRIVERS: IdentityColumns = IdentityColumns {
     table: "load_drivers",
     key: "load_id, driver_id",
     user_id: "driver_id",
     user_name: None,
+    text: None,
 };
 
 /// Returns the kinds of records with personal data.
@@ -40,6 +46,7 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             list: store::list_notifications,
             erase: store::erase_notifications,
         },
+        RecordKind::copies(store::delete_note_times),
         webhooks::DELIVERY_RECORDS,
         webhooks::DELIVERY_COPIES,
     ]

@@ -30,6 +30,7 @@ mod life;
 mod log_privacy;
 mod log_secrets;
 mod normalization;
+mod notes;
 mod notifications;
 mod organisation_names;
 mod personal_data;

@@ -291,6 +291,7 @@ fn event(
         user_name: by(event.user_name),
         organisation_id: by(event.organisation_id),
         reason: event.reason,
+        text: event.text,
         changes: event.changes.filter(|_| !is_driver),
         driver_id: driver_id.map(str::to_owned),
         carrier_id: sent_to,

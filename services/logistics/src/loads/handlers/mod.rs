@@ -7,6 +7,7 @@ mod correct;
 mod create;
 mod drivers;
 mod feed;
+mod notes;
 mod prove;
 mod read;
 mod send;
@@ -41,6 +42,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(status::reopen)
         .service(collect::collect)
         .service(collect::reject)
+        .service(notes::create)
         .service(update::update)
         .service(status::accept)
         .service(read::find);
