@@ -158,6 +158,42 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    /// The organisations and users that have called the service.
+    known_callers (kind, id) {
+        /// `organisation` or `driver`: any user can be a driver.
+        kind -> Text,
+        id -> Text,
+        /// The name in the tokens. NULL if none had one.
+        name -> Nullable<Text>,
+        /// The day of the last write, in days since 1970.
+        written_on -> Integer,
+    }
+}
+
+diesel::table! {
+    /// The address books: whom the loads of an organisation name, the organisation itself included.
+    contacts (organisation_id, kind, contact_id) {
+        organisation_id -> Text,
+        /// `organisation` or `driver`.
+        kind -> Text,
+        contact_id -> Text,
+        name -> Nullable<Text>,
+        /// The folded name, or id without a name: its first 100 characters.
+        name_key -> Text,
+        /// The text that queries match: the folded name and id.
+        words -> Text,
+    }
+}
+
+diesel::table! {
+    /// The last event from which contacts were taken: one row, at first before all events.
+    contacts_position (n) {
+        position -> BigInt,
+        n -> BigInt,
+    }
+}
+
 diesel::allow_tables_to_appear_in_same_query!(loads, load_drivers, load_events, notifications);
 
 diesel::table! {

@@ -11,7 +11,7 @@ use super::form::{CarrierForm, LoadForm, OrganiserForm};
 use super::history::{self, Change, Changes, EventType, NewEvent};
 use super::members::changes;
 use super::model::Load;
-use super::party::{Creator, Party};
+use super::party::{Creator, Party, PartyNames};
 use super::proof::{Proof, ProofOfDelivery};
 use super::rejection::RejectionForm;
 use super::status::Status;
@@ -37,7 +37,7 @@ pub(crate) async fn create_demo_data(db: &Database, commodities: &Catalogue) -> 
 
 /// Returns the loads, each with the user who creates it.
 fn loads(commodities: &Catalogue) -> Result<Vec<(Load, Caller)>, Error> {
-    let mut loads = Vec::new();
+    let (mut loads, names) = (Vec::new(), PartyNames::of(&carys()));
     for (id, reference) in [
         (LOAD, "PB-2026-0311"),
         (LOAD_TO_PROVE, "PB-2026-0312"),
@@ -47,10 +47,15 @@ fn loads(commodities: &Catalogue) -> Result<Vec<(Load, Caller)>, Error> {
         (LOAD_TO_REJECT, "PB-2026-0317"),
         (LOAD_TO_REOPEN, "PB-2026-0318"),
     ] {
-        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys(), Vec::new())?;
+        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys(), &names, Vec::new())?;
         loads.push((Load { id: parse(id)?, carrier: Some(carrier()), ..load }, carys()));
     }
-    let load = entered_by_carrier(FEED_BARLEY)?.into_load(commodities, &ruth(), Vec::new())?;
+    let load = entered_by_carrier(FEED_BARLEY)?.into_load(
+        commodities,
+        &ruth(),
+        &PartyNames::of(&ruth()),
+        Vec::new(),
+    )?;
     loads.push((Load { id: parse(LOAD_TO_ACCEPT)?, ..load }, ruth()));
     Ok(loads)
 }
@@ -157,9 +162,14 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
     let commodity = commodity.map_or(FEED_BARLEY, |entry| entry.id);
     let is_entered = name == "load.accepted";
     let load = if is_entered {
-        entered_by_carrier(commodity)?.into_load(commodities, &ruth, Vec::new())?
+        entered_by_carrier(commodity)?.into_load(commodities, &ruth, &PartyNames::of(&ruth), Vec::new())?
     } else {
-        organised("PB-2026-0311", commodity)?.into_load(commodities, &carys, Vec::new())?
+        organised("PB-2026-0311", commodity)?.into_load(
+            commodities,
+            &carys,
+            &PartyNames::of(&carys),
+            Vec::new(),
+        )?
     };
     let (created_at, mut before) = (load.created_at, Load { carrier: Some(carrier()), ..load });
     match name {

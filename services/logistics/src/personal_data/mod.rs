@@ -4,6 +4,8 @@ mod store;
 
 use common::personal_data::{IdentityColumns, RecordKind};
 
+use crate::loads;
+
 const ACCEPTERS: IdentityColumns =
     IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None, text: None };
 const EVENTS: IdentityColumns = IdentityColumns {
@@ -47,6 +49,12 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             erase: store::erase_notifications,
         },
         RecordKind::copies(store::delete_note_times),
+        RecordKind { name: "knownAs", list: loads::list_caller, erase: loads::erase_caller },
+        RecordKind {
+            name: "addressBooks",
+            list: loads::list_contacts_of_user,
+            erase: loads::delete_contacts_of_user,
+        },
         webhooks::DELIVERY_RECORDS,
         webhooks::DELIVERY_COPIES,
     ]

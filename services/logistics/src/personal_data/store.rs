@@ -101,8 +101,13 @@ fn erase_in_notifications(
     }
 }
 
-const CREATORS: IdentityColumns =
-    IdentityColumns { table: "loads", key: "id", user_id: "creator_id", user_name: Some("creator_name"), text: None };
+const CREATORS: IdentityColumns = IdentityColumns {
+    table: "loads",
+    key: "id",
+    user_id: "creator_id",
+    user_name: Some("creator_name"),
+    text: None,
+};
 
 /// The most loads that one transaction erases on SQLite, or whose reports it rewrites.
 const BATCH_SIZE: i64 = 500;

@@ -146,6 +146,7 @@ testkit::on_both! {
             ("block_organisation", AccessRule::Member),
             ("unblock_organisation", AccessRule::Member),
             ("list_organisations", AccessRule::Member),
+            ("list_drivers", AccessRule::Member),
             ("export_personal_data", AccessRule::Admin),
             ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),

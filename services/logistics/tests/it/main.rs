@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod actions;
+mod address_book;
 mod authorization;
 mod batch;
 mod block_list;

@@ -1,6 +1,7 @@
 //! The operations on loads.
 
 mod actions;
+mod address_book;
 mod batch;
 mod collect;
 mod correct;
@@ -45,5 +46,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(notes::create)
         .service(update::update)
         .service(status::accept)
-        .service(read::find);
+        .service(read::find)
+        .service(address_book::list_organisations)
+        .service(address_book::list_drivers);
 }

@@ -124,6 +124,14 @@ pub(crate) struct Audience<'a> {
 impl<'a> NewEvent<'a> {
     /// Creates an event without reason, text and changes.
     pub(crate) fn new(load_id: Id, event_type: EventType, caller: &'a Caller) -> Self {
-        Self { load_id, event_type, caller, reason: None, text: None, changes: Changes::new(), audience: None }
+        Self {
+            load_id,
+            event_type,
+            caller,
+            reason: None,
+            text: None,
+            changes: Changes::new(),
+            audience: None,
+        }
     }
 }

@@ -304,7 +304,8 @@ fn is_created_by_party(c: &mut AnyConnection, load_id: Id) -> Result<bool, Error
 /// Returns an event. `hides_predecessor` leaves out what the load was before a change of the carrier, and the previous
 /// carrier, also as the one who made the change.
 pub(crate) fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
-    let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes, text) = row;
+    let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes, text) =
+        row;
     if let (true, Some(recorded)) = (hides_predecessor, &changes) {
         let mut recorded: Value = recorded.parse()?;
         if hide_predecessor(&mut recorded, organisation_id.as_deref()) {

@@ -106,11 +106,7 @@ pub(super) fn is_sent_to(c: &mut AnyConnection, load: Id, driver_id: &str) -> Re
 }
 
 /// Returns when the load was last sent to the driver, or `None` if the driver has no part in it.
-pub(super) fn sent_at(
-    c: &mut AnyConnection,
-    load: Id,
-    driver_id: &str,
-) -> Result<Option<Timestamp>, Error> {
+pub(super) fn sent_at(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<Option<Timestamp>, Error> {
     let row = d::load_drivers.find((load, driver_id)).select(d::sent_at);
     let sent: Option<Option<Timestamp>> = row.first(c).optional()?;
     // An older version that stored no time sent the load before there were notes.

@@ -34,6 +34,7 @@ pub(crate) use backfill::{backfill_at_start, run_backfill};
 pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
 pub(crate) use existing::{
     CreatedLoad, SimilarLoad, find_by_reference, find_created, find_readable_ids, find_similar,
+    newest_of_organisation, newest_of_pair,
 };
 pub(crate) use fulltext::run_fulltext_indexer;
 pub(crate) use notes::add_note;
@@ -41,6 +42,7 @@ use release::Revocation;
 pub(crate) use release::{carried_since, history_reader, release_carrier};
 pub(super) use row::LoadRow;
 use row::{Creation, InsertLoad};
+pub(super) use staged::NotStaged;
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };

@@ -40,8 +40,12 @@ pub(crate) fn release_carrier(
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     let (document, released) = (Json::of(before)?, released(before));
-    let audience =
-        Audience { revision: load.revision, reference: &before.reference, organiser: None, carrier: Some(old) };
+    let audience = Audience {
+        revision: load.revision,
+        reference: &before.reference,
+        organiser: None,
+        carrier: Some(old),
+    };
     for driver in drivers_of_carrier(c, before.id, old)? {
         drivers::remove_driver(c, load.id, &driver, None)?;
         let revocation = Revocation { load, driver: &driver, caller };
