@@ -6,12 +6,27 @@ use common::personal_data::{IdentityColumns, RecordKind};
 
 use crate::{enquiries, saved_searches};
 
-const EVENTS: IdentityColumns =
-    IdentityColumns { table: "listing_events", key: "n", user_id: "user_id", user_name: Some("user_name") };
-const WISHLIST: IdentityColumns =
-    IdentityColumns { table: "wishlists", key: "user_id, listing_id", user_id: "user_id", user_name: None };
-const REPORTS: IdentityColumns =
-    IdentityColumns { table: "reports", key: "listing_id, user_id", user_id: "user_id", user_name: None };
+const EVENTS: IdentityColumns = IdentityColumns {
+    table: "listing_events",
+    key: "n",
+    user_id: "user_id",
+    user_name: Some("user_name"),
+    text: None,
+};
+const WISHLIST: IdentityColumns = IdentityColumns {
+    table: "wishlists",
+    key: "user_id, listing_id",
+    user_id: "user_id",
+    user_name: None,
+    text: None,
+};
+const REPORTS: IdentityColumns = IdentityColumns {
+    table: "reports",
+    key: "listing_id, user_id",
+    user_id: "user_id",
+    user_name: None,
+    text: None,
+};
 
 /// Returns the kinds of records with personal data. Listings come before events, by which they are found.
 pub(crate) fn record_kinds() -> Vec<RecordKind> {

@@ -4,15 +4,23 @@ mod store;
 
 use common::personal_data::{IdentityColumns, RecordKind};
 
+use crate::loads;
+
 const ACCEPTERS: IdentityColumns =
-    IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None };
-const EVENTS: IdentityColumns =
-    IdentityColumns { table: "load_events", key: "n", user_id: "user_id", user_name: Some("user_name") };
+    IdentityColumns { table: "loads", key: "id", user_id: "accepted_by", user_name: None, text: None };
+const EVENTS: IdentityColumns = IdentityColumns {
+    table: "load_events",
+    key: "n",
+    user_id: "user_id",
+    user_name: Some("user_name"),
+    text: Some("text"),
+};
 const DRIVERS: IdentityColumns = IdentityColumns {
     table: "load_drivers",
     key: "load_id, driver_id",
     user_id: "driver_id",
     user_name: None,
+    text: None,
 };
 
 /// Returns the kinds of records with personal data.
@@ -39,6 +47,13 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
             name: "notifications",
             list: store::list_notifications,
             erase: store::erase_notifications,
+        },
+        RecordKind::copies(store::delete_note_times),
+        RecordKind { name: "knownAs", list: loads::list_caller, erase: loads::erase_caller },
+        RecordKind {
+            name: "addressBooks",
+            list: loads::list_contacts_of_user,
+            erase: loads::delete_contacts_of_user,
         },
         webhooks::DELIVERY_RECORDS,
         webhooks::DELIVERY_COPIES,

@@ -20,6 +20,7 @@ use crate::schema::load_drivers::dsl as d;
 use crate::schema::load_events::{self, dsl as e};
 use crate::schema::loads::dsl as l;
 use crate::schema::notifications::dsl as n;
+use crate::schema::user_notes::dsl as t;
 
 /// Lists loads that the user accepted.
 pub(in crate::personal_data) fn list_accepted(
@@ -100,8 +101,13 @@ fn erase_in_notifications(
     }
 }
 
-const CREATORS: IdentityColumns =
-    IdentityColumns { table: "loads", key: "id", user_id: "creator_id", user_name: Some("creator_name") };
+const CREATORS: IdentityColumns = IdentityColumns {
+    table: "loads",
+    key: "id",
+    user_id: "creator_id",
+    user_name: Some("creator_name"),
+    text: None,
+};
 
 /// The most loads that one transaction erases on SQLite, or whose reports it rewrites.
 const BATCH_SIZE: i64 = 500;
@@ -211,6 +217,14 @@ fn erase_in_reports(c: &mut AnyConnection, erasure: &Erasure, loads: &BTreeSet<I
     loads.iter().try_for_each(|load| webhooks::queue_erasure(c, *load, erasure, &no_files))
 }
 
+/// Deletes the times of the last notes of the user, which are events too.
+pub(in crate::personal_data) fn delete_note_times(
+    c: &mut AnyConnection,
+    erasure: &Erasure,
+) -> Result<usize, Error> {
+    Ok(diesel::delete(t::user_notes.filter(t::user_id.eq(&erasure.user_id))).execute(c)?)
+}
+
 /// Lists events that name the user as a driver.
 pub(in crate::personal_data) fn list_driver_events(
     c: &mut AnyConnection,
@@ -314,6 +328,7 @@ struct EventRow {
     organisation_id: Option<String>,
     at: Timestamp,
     reason: Option<String>,
+    text: Option<String>,
     changes: Option<Json>,
 }
 
@@ -337,7 +352,7 @@ fn record(row: EventRow) -> Result<Record, Error> {
     let event = json!({
         "id": row.id, "loadId": row.load_id, "type": row.event_type, "userId": row.user_id,
         "userName": row.user_name, "organisationId": row.organisation_id, "atUTC": row.at,
-        "reason": row.reason, "changes": changes,
+        "reason": row.reason, "text": row.text, "changes": changes,
     });
     Record::new(row.n, &event)
 }

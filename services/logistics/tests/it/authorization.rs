@@ -107,11 +107,16 @@ testkit::on_both! {
             ("reject_load", AccessRule::Restricted(vec![
                 read(format!("/v1/loads/{to_reject}/rejection")).json(json!({"reason": "late"})).leaves_unchanged(all),
             ])),
+            ("create_note", AccessRule::Restricted(vec![
+                read(format!("{path}/notes")).json(json!({"text": "n"})).leaves_unchanged(format!("{path}/events")),
+            ])),
             ("correct_proof_of_delivery", AccessRule::Restricted(vec![
                 parties(format!("/v1/loads/{proven}/proof-of-delivery/corrections"))
                     .json(json!({"weightGross": 9, "reason": "r"})).leaves_unchanged(format!("/v1/loads/{proven}")),
             ])),
-            ("list_load_events", AccessRule::Restricted(vec![parties(format!("{path}/events"))])),
+            ("list_load_events", AccessRule::Restricted(vec![
+                parties(format!("{path}/events")), read(format!("{path}/events?f:type=noted")),
+            ])),
             ("list_events", AccessRule::Scoped(vec![
                 parties("/v1/events".into()).discloses(load),
                 AccessCase::new("/v1/events?f:driverId=me", &[&driver]).denies(&haul).discloses(load),
@@ -141,6 +146,7 @@ testkit::on_both! {
             ("block_organisation", AccessRule::Member),
             ("unblock_organisation", AccessRule::Member),
             ("list_organisations", AccessRule::Member),
+            ("list_drivers", AccessRule::Member),
             ("export_personal_data", AccessRule::Admin),
             ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),

@@ -49,6 +49,7 @@ async fn create_records(app: &App, system: &SystemStub) -> Loads {
     let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
     let own = create(app, &zeph, &with_file(organiser_form(), &file)).await;
     patch(app, &zeph, &own, &json!({"ticketNumber": "edited"})).await.ok();
+    app.post(&format!("/v1/loads/{own}/notes")).by(&zeph).json(&json!({"text": "late"})).send().await.ok();
     let of_colleague = create(app, &colleague, &with_file(organiser_form(), &file)).await;
     send_to_driver(app, &of_colleague, "dai").await;
 
@@ -81,7 +82,7 @@ testkit::on_both! {
         let ids = [
             "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "load_drivers.driver_id",
             "load_events.changes", "load_events.user_id", "loads.accepted_by", "loads.creator_id", "notifications.body",
-            "notifications.recipient_id", "webhook_message_users.user_id", "webhook_messages.body",
+            "notifications.recipient_id", "user_notes.user_id", "webhook_message_users.user_id", "webhook_messages.body",
         ];
         let names = [
             "idempotency_keys.answer", "load_events.user_name", "loads.creator_name", "loads.document",
@@ -93,7 +94,7 @@ testkit::on_both! {
         let notifications = exported["notifications"];
         assert!((2..=3).contains(&notifications), "{exported:?}");
         let expected = [
-            ("acceptedLoads", 1), ("driverEvents", 4), ("drivers", 2), ("events", 5), ("files", 4), ("idempotencyKeys", 1),
+            ("acceptedLoads", 1), ("driverEvents", 4), ("drivers", 2), ("events", 6), ("files", 4), ("idempotencyKeys", 1),
             ("loads", 2), ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 3),
         ];
         assert_eq!(exported, BTreeMap::from(expected.map(|(name, count)| (name.to_owned(), count))));

@@ -85,6 +85,9 @@ RULES_BEYOND_SCHEMA = [
     (r"search_listings", r"latitude|longitude", "required"),  # both or neither; distances need both
     (LISTING, PRICES, "required"),  # depends on the type of the price
     (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words
+    (r"list_(organisations|drivers)", r"query", "length"),  # counted in words
+    (r"list_organisations", r"query", "inconsistent"),  # with f:blocked
+    (LOAD, r"(organiser|carrier)Name", "required"),  # unless the address book has it
     (r"list_loads_by_ids", r"ids", "length"),  # counted in ids
     (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # relative to now and to the dates of the load
     (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # relative to now
@@ -106,6 +109,9 @@ IGNORED_PARAMETERS = {"Idempotency-Key", "If-Match", "Last-Event-ID", "wait"}
 # Operations that only a party of the load may call, not even an administrator. Whether they return 403 depends on the
 # load.
 PARTY_OPERATIONS = {"accept_load"}
+
+# Operations that a user may call only so often in an hour.
+LIMITED_OPERATIONS = {"create_note"}
 
 # The operation that needs a client secret, and whose errors are those of RFC 6749.
 TOKEN_OPERATION = "create_token"
@@ -153,6 +159,8 @@ def valid_request_is_accepted(ctx, response, case):
     except RejectedPositiveData:
         operation = case.operation.definition.raw["operationId"]
         if response.status_code == 403 and operation in PARTY_OPERATIONS:
+            return
+        if response.status_code == 429 and operation in LIMITED_OPERATIONS:
             return
         if response.status_code in (400, 401) and operation == TOKEN_OPERATION:
             return

@@ -232,7 +232,7 @@ impl Planner<'_> {
         stored: &StoredLoad,
     ) -> Result<(), Error> {
         if self.checked.differing.len() < MAX_LISTED {
-            let edit = compare(row, cells, stored, self.catalogue, self.caller())?;
+            let edit = compare(row, cells, stored, self.catalogue, &self.import.names)?;
             if !matches!(edit, Edit::Unchanged) {
                 self.checked.differing.push(row.index);
             }
@@ -249,7 +249,7 @@ impl Planner<'_> {
         stored: &StoredLoad,
     ) -> Result<Result<Plan, Vec<FieldError>>, Error> {
         let import = self.import;
-        let edited = match compare(row, cells, stored, self.catalogue, &import.caller)? {
+        let edited = match compare(row, cells, stored, self.catalogue, &import.names)? {
             Edit::Unchanged => {
                 self.checked.unchanged += 1;
                 return Ok(Ok(Plan::Edit));

@@ -18,9 +18,10 @@ use super::recognised::RecognisedFile;
 use super::row::{GivenCells, RowIdentity};
 use super::second_reading::RowCells;
 use super::similar::{self, SimilarRow, find_similar};
+use super::unknown::UnknownParties;
 use super::upload::disk_error;
 use crate::loads::model::Load;
-use crate::loads::party::Creator;
+use crate::loads::party::{Creator, PartyNames};
 use crate::loads::reference::{ComparedReference, FoldedHash};
 use crate::loads::store::{CreatedLoad, LoadRow, create_many, find_by_reference};
 
@@ -51,6 +52,9 @@ pub(crate) struct SpooledImport {
     pub(super) identities: Vec<RowIdentity>,
     warnings: Vec<Warning>,
     similar: Vec<SimilarRow>,
+    /// The names of the organisations that rows name.
+    pub(super) names: PartyNames,
+    pub(super) unknown: UnknownParties,
     /// The documents of new loads, one per line. Empty for a row that lacks cells of a new load.
     documents: BufWriter<File>,
     /// The cells of rows that are compared with loads, one row per line.
@@ -96,6 +100,8 @@ impl SpooledImport {
             identities: Vec::new(),
             warnings: Vec::new(),
             similar: Vec::new(),
+            names: PartyNames::default(),
+            unknown: UnknownParties::default(),
             documents: spool()?,
             cells: if keeps_cells { Some(spool()?) } else { None },
             permit: None,
@@ -217,6 +223,7 @@ impl SpooledImport {
         let new_ids = self.ids.iter().zip(is_new).filter(|(_, is_new)| **is_new).map(|(id, _)| *id);
         let mut warnings = self.warnings.clone();
         warnings.extend(similar::warnings(&self.similar, &self.identities, is_new));
+        warnings.extend(self.unknown.warnings(&self.names, &self.identities, &checked.plans));
         let result = BatchResult {
             count: checked.count(Plan::New),
             skipped: (if_exists == IfExists::Skip).then(|| checked.count(Plan::Skip)),

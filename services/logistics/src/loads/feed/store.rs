@@ -296,6 +296,7 @@ fn event(
         user_name: by(event.user_name),
         organisation_id: by(event.organisation_id),
         reason: event.reason,
+        text: event.text,
         changes: event.changes.filter(|_| !is_driver),
         driver_id: driver_id.map(str::to_owned),
         carrier_id: sent_to,
@@ -305,6 +306,53 @@ fn event(
 
 /// A new event with its organiser, its carrier, its creator and its changes.
 type NewRow = (Key, (Option<String>, Option<String>, Option<String>, Option<Json>));
+
+/// An event that address books are made from.
+pub(crate) struct NewEvent {
+    pub(crate) place: Place,
+    pub(crate) organiser: Option<String>,
+    pub(crate) carrier: Option<String>,
+    /// The organisation of the user who caused it.
+    pub(crate) sender: Option<String>,
+    pub(crate) changes: Option<Json>,
+}
+
+/// The position after those of all events, also of those that are not settled.
+const NO_END: i64 = i64::MAX;
+
+/// Returns the first events after a place, oldest first. Others may still appear between those that are not settled.
+pub(crate) fn new_events(c: &mut AnyConnection, after: Place, most: usize) -> Result<Vec<NewEvent>, Error> {
+    let rows: Vec<(i64, i64, Option<String>, Option<String>, Option<String>, Option<Json>)> = first_between(
+        c,
+        (after, NO_END),
+        most,
+        |events| events,
+        |c, query| {
+            let columns = (e::position, e::n, e::organiser_id, e::carrier_id, e::organisation_id, e::changes);
+            query.select(columns).load(c)
+        },
+    )?;
+    let event = |(position, n, organiser, carrier, sender, changes)| NewEvent {
+        place: Place { position, n },
+        organiser,
+        carrier,
+        sender,
+        changes,
+    };
+    Ok(rows.into_iter().map(event).collect())
+}
+
+/// Returns true if there are events after a place; with an organisation, those that it reads as organiser or carrier.
+pub(crate) fn has_events_of(
+    c: &mut AnyConnection,
+    organisation: Option<&str>,
+    after: Place,
+) -> Result<bool, Error> {
+    let between = (after, NO_END);
+    let Some(id) = organisation else { return Ok(!keys(c, between, 1, |events| events)?.is_empty()) };
+    Ok(!keys(c, between, 1, |events| events.filter(e::organiser_id.eq(id)))?.is_empty()
+        || !keys(c, between, 1, |events| events.filter(e::carrier_id.eq(id)))?.is_empty())
+}
 
 /// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
 /// the end of the feed, with all readers.

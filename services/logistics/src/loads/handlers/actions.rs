@@ -69,16 +69,19 @@ impl LoadActions {
     }
 
     /// Returns the recipient, if the loads are sent.
-    fn recipient(&self, caller: &Caller) -> Option<Recipient> {
-        match self.action {
-            Action::SendToDriver => self.driver_id.as_ref().map(|id| Recipient::Driver(id.0.clone())),
-            Action::SendToCarrier => self.carrier_id.as_ref().map(|id| {
-                let own_name = caller.own_organisation_name(id).map(str::to_owned);
-                let name = own_name.or_else(|| self.carrier_name.as_ref().map(|name| name.0.clone()));
-                Recipient::Carrier { id: id.0.clone(), name: name.unwrap_or_else(|| id.0.clone()) }
-            }),
-            Action::Cancel | Action::Accept => None,
-        }
+    ///
+    /// # Errors
+    /// Those of the database.
+    async fn recipient(&self, app: &Logistics, caller: &Caller) -> Result<Option<Recipient>, Error> {
+        Ok(match (self.action, &self.driver_id, &self.carrier_id) {
+            (Action::SendToDriver, Some(id), _) => Some(Recipient::Driver(id.0.clone())),
+            (Action::SendToCarrier, _, Some(id)) => {
+                let names = app.address_book.names(caller, vec![id.0.clone()]).await?;
+                let name = names.name(id, self.carrier_name.as_deref()).unwrap_or(id).to_owned();
+                Some(Recipient::Carrier { id: id.0.clone(), name })
+            }
+            _ => None,
+        })
     }
 }
 
@@ -134,7 +137,7 @@ pub(super) async fn act(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let (form, fingerprint) = body.check(|form: &LoadActions, errors| form.validate(errors))?;
-    let recipient = form.recipient(&caller);
+    let recipient = form.recipient(&app, &caller).await?;
     let response = idempotency.run_external(&app.db, fingerprint, async || {
         let mut all = LoadActionResults { done: 0, unchanged: 0, failed: 0, results: Vec::new() };
         for id in &form.ids {

@@ -1,12 +1,14 @@
 //! The operations on loads.
 
 mod actions;
+mod address_book;
 mod batch;
 mod collect;
 mod correct;
 mod create;
 mod drivers;
 mod feed;
+mod notes;
 mod prove;
 mod read;
 mod send;
@@ -41,7 +43,10 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(status::reopen)
         .service(collect::collect)
         .service(collect::reject)
+        .service(notes::create)
         .service(update::update)
         .service(status::accept)
-        .service(read::find);
+        .service(read::find)
+        .service(address_book::list_organisations)
+        .service(address_book::list_drivers);
 }

@@ -6,6 +6,8 @@ mod backfill;
 mod drivers;
 mod existing;
 mod fulltext;
+mod notes;
+mod rate;
 mod release;
 mod row;
 mod staged;
@@ -32,14 +34,16 @@ pub(crate) use backfill::{backfill_at_start, run_backfill};
 pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
 pub(crate) use existing::{
     CreatedLoad, SimilarLoad, find_by_reference, find_created, find_readable_ids, find_similar,
+    newest_of_organisation, newest_of_pair,
 };
 pub(crate) use fulltext::run_fulltext_indexer;
+pub(crate) use notes::add_note;
 use release::Revocation;
-pub(crate) use release::{carried_since, release_carrier};
+pub(crate) use release::{carried_since, history_reader, release_carrier};
 pub(super) use row::LoadRow;
 use row::{Creation, InsertLoad};
 use staged::announce_later;
-pub(super) use staged::announce_one;
+pub(super) use staged::{NotStaged, announce_one};
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
@@ -201,18 +205,24 @@ pub(crate) fn find_own_stored(c: &mut AnyConnection, caller: &Caller, id: Id) ->
 }
 
 /// Returns a load as [`find_own`] does, for a change that does not update its row: until the transaction ends, the row
-/// does not change. SQLite has one writer anyway.
+/// does not change.
 ///
 /// # Errors
 /// Those of [`find_own`].
 pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
+    lock(c, id)?;
+    let load = find_own(c, caller, id)?;
+    announce_one(c, id)?;
+    Ok(load)
+}
+
+/// Keeps the row of a load as it is until the transaction ends. SQLite has one writer anyway.
+fn lock(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
     if let AnyConnection::Postgres(c) = c {
         // An update, so that a concurrent change of the load runs again. With a lock only, it would not see this one.
         diesel::update(loads::table.find(id)).set(l::revision.eq(l::revision)).execute(c)?;
     }
-    let load = find_own(c, caller, id)?;
-    announce_one(c, id)?;
-    Ok(load)
+    Ok(())
 }
 
 /// Returns a load with what an older version did not store and was not filled in yet: its revision and, before a change
@@ -314,6 +324,7 @@ pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) 
         changes: (!changes.is_empty()).then(|| serde_json::to_value(changes)).transpose()?,
         driver_id: driver,
         carrier_id: load.carrier_id().filter(|_| is_sent),
+        text: change.text,
     };
     let mut emit = |details: &EventDetails<'_>, organisations, reaches_all| {
         let users: Vec<&str> = details.user_id.into_iter().collect();
