@@ -1,6 +1,8 @@
 //! Loads: consignments of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 
 mod batch;
+mod batches;
+mod cancel;
 mod captured;
 mod change;
 mod collection;

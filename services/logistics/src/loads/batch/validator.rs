@@ -122,6 +122,7 @@ pub(crate) fn validate(
     let mut validator = BatchValidator {
         batches,
         context: RowContext {
+            batch_id: import.id,
             caller,
             catalogue,
             organiser,

@@ -2,6 +2,7 @@
 
 mod actions;
 mod batch;
+mod batches;
 mod collect;
 mod correct;
 mod create;
@@ -26,6 +27,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(actions::act)
         .service(batch::create)
         .service(batch::template)
+        .service(batches::list)
+        .service(batches::cancel)
         .service(prove::prove_in_body)
         .service(prove::prove)
         .service(send::send_to_driver)

@@ -8,5 +8,5 @@ pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
 pub(crate) use store::names_driver;
 pub(super) use store::{
     CarrierSince, EVENT_COLUMNS, EventRow, added_files, carrier_since, event, hide_predecessor, list, record,
-    record_created, senders,
+    record_created, record_many, senders,
 };
