@@ -16,6 +16,25 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// The batches that stored something: the newest 10,000 of each organisation.
+    load_batches (id) {
+        /// UUIDv7: the order of lists.
+        id -> database::IdSql,
+        /// Empty for an `admin` without an organisation.
+        organisation_id -> Text,
+        user_id -> Text,
+        user_name -> Text,
+        /// The names of the files, as a JSON array.
+        files -> database::JsonSql,
+        created_at -> database::TimestampSql,
+        /// The number of loads that were created.
+        created -> BigInt,
+        /// The number of loads that were changed.
+        updated -> BigInt,
+    }
+}
+
+diesel::table! {
     /// Loads: the document, and the columns that are derived from it for searching and sorting.
     loads (id) {
         /// UUIDv7.
@@ -67,6 +86,8 @@ diesel::table! {
         creator_name -> Nullable<Text>,
         /// The proof of delivery after corrections, as JSON. `proof` keeps the original.
         corrected_proof -> Nullable<database::JsonSql>,
+        /// The batch that created the load. NULL for other loads.
+        batch_id -> Nullable<database::IdSql>,
     }
 }
 

@@ -272,6 +272,7 @@ const WEIGHBRIDGE: [&str; 26] = [
     "list_commodities",
     "search_loads",
     "summarize_loads",
+    "list_load_batches",
     "collect_load",
     "create_note",
     "reject_load",

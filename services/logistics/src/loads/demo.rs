@@ -6,6 +6,7 @@ use database::{AnyConnection, Database, Id};
 use serde_json::{Value, json};
 use webhooks::EventDetails;
 
+use super::batches::{self, StoredBatch};
 use super::collection::CollectionForm;
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
 use super::history::{self, Change, Changes, EventType, NewEvent};
@@ -18,8 +19,8 @@ use super::status::Status;
 use super::store::{self, NewProof, Update};
 use crate::commodities::Catalogue;
 use crate::examples::{
-    COMPLETED_LOAD, DRIVER, LOAD, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_COLLECT, LOAD_TO_PROVE,
-    LOAD_TO_REJECT, LOAD_TO_REOPEN, NOTIFICATION,
+    BATCH, COMPLETED_LOAD, DRIVER, LOAD, LOAD_OF_BATCH, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_COLLECT,
+    LOAD_TO_PROVE, LOAD_TO_REJECT, LOAD_TO_REOPEN, NOTIFICATION,
 };
 use crate::notifications::{self, Event, NewNotification, Recipients};
 
@@ -46,9 +47,11 @@ fn loads(commodities: &Catalogue) -> Result<Vec<(Load, Caller)>, Error> {
         (LOAD_TO_COLLECT, "PB-2026-0316"),
         (LOAD_TO_REJECT, "PB-2026-0317"),
         (LOAD_TO_REOPEN, "PB-2026-0318"),
+        (LOAD_OF_BATCH, "PB-2026-0319"),
     ] {
         let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys(), &names, Vec::new())?;
-        loads.push((Load { id: parse(id)?, carrier: Some(carrier()), ..load }, carys()));
+        let batch_id = if id == LOAD_OF_BATCH { Some(parse(BATCH)?) } else { None };
+        loads.push((Load { id: parse(id)?, batch_id, carrier: Some(carrier()), ..load }, carys()));
     }
     let load = entered_by_carrier(FEED_BARLEY)?.into_load(
         commodities,
@@ -111,12 +114,27 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
         LOAD_TO_REJECT => {
             change(c, load, &collected(load)?, NewEvent::new(load.id, EventType::Collected, caller))
         }
+        LOAD_OF_BATCH => batches::keep(c, caller, &batch(load)?),
         LOAD_TO_REOPEN => {
             let cancelled = Load { status: Status::Cancelled, ..load.clone() };
             change(c, load, &cancelled, NewEvent::new(load.id, EventType::Cancelled, caller))
         }
         _ => Ok(()),
     }
+}
+
+/// Returns the batch that created a load.
+fn batch(load: &Load) -> Result<StoredBatch, Error> {
+    let (carys, id) = (carys(), parse(BATCH)?);
+    Ok(StoredBatch {
+        id,
+        files: vec!["loads.csv".to_owned()],
+        created_at: load.created_at,
+        user_id: carys.user_id,
+        user_name: carys.user_name,
+        count: 1,
+        updated: 0,
+    })
 }
 
 fn send_to_driver(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {

@@ -352,6 +352,7 @@ impl SharedFields {
             updated_at: Some(created_at),
             completed_at: None,
             created_by: CreatedBy::of(caller),
+            batch_id: None,
             warnings: Vec::new(),
         })
     }

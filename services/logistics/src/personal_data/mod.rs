@@ -15,6 +15,13 @@ const EVENTS: IdentityColumns = IdentityColumns {
     user_name: Some("user_name"),
     text: Some("text"),
 };
+const BATCHES: IdentityColumns = IdentityColumns {
+    table: "load_batches",
+    key: "id",
+    user_id: "user_id",
+    user_name: Some("user_name"),
+    text: None,
+};
 const DRIVERS: IdentityColumns = IdentityColumns {
     table: "load_drivers",
     key: "load_id, driver_id",
@@ -28,6 +35,7 @@ pub(crate) fn record_kinds() -> Vec<RecordKind> {
     vec![
         RecordKind { name: "loads", list: store::list_created, erase: store::erase_created },
         RecordKind { name: "acceptedLoads", list: store::list_accepted, erase: |c, e| ACCEPTERS.erase(c, e) },
+        RecordKind { name: "batches", list: store::list_batches, erase: |c, e| BATCHES.erase(c, e) },
         RecordKind { name: "files", list: store::list_files, erase: store::erase_files },
         RecordKind { name: "events", list: store::list_events, erase: |c, e| EVENTS.erase(c, e) },
         RecordKind {

@@ -42,6 +42,9 @@ testkit::on_both! {
         app.post(&prove).by(&driver).json(&proof).send().await.ok();
         accept(&app, proven).await;
 
+        let imported = Form::new().part("file", Part::text(batch::VALID_CSV).file_name("kept.csv"));
+        let batch_id = batch::send(&app, &without_org_name("grain"), imported).await.ok()["batchId"].as_str().unwrap().to_owned();
+
         // On PostgreSQL the feed ends before the oldest transaction of the server, which other tests use too.
         testkit::wait_until(async || app.get("/v1/events").by(&grain).send().await.text().contains(load)).await;
         let hooks = testkit::webhooks(&app, "haul", "load.created").await;
@@ -79,6 +82,13 @@ testkit::on_both! {
             ])),
             ("create_load_batch", AccessRule::Restricted(vec![
                 AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).denies(&haul).denies(&driver).leaves_unchanged(all),
+            ])),
+            ("list_load_batches", AccessRule::Scoped(vec![
+                AccessCase::new("/v1/loads/batches", &[&grain, &admin]).denies(&haul).denies(&driver).discloses(&batch_id),
+            ])),
+            ("cancel_load_batch", AccessRule::Restricted(vec![
+                AccessCase::new(format!("/v1/loads/batches/{batch_id}/cancel"), &[&grain, &admin]).denies(&haul).denies(&driver)
+                    .json(json!({})).leaves_unchanged(all),
             ])),
             ("change_loads", AccessRule::AnyCaller("each load is refused as by the operation on one load")),
             ("summarize_loads", AccessRule::Scoped(vec![

@@ -104,8 +104,9 @@ impl SpooledImport {
         let mut checked = self.check(c, catalogue, Purpose::Store)?;
         self.refuse(c, &checked)?;
         let is_new = checked.is_new();
-        if is_new.contains(&true) || checked.updated > 0 {
+        if checked.stores_something() {
             record(c, &self.import)?;
+            self.keep(c, &checked)?;
         }
         if is_new.contains(&true) {
             store(self, c, &is_new)?;

@@ -23,6 +23,8 @@ use crate::organisations::NamedBy;
 
 /// The inputs that all rows of a batch share.
 pub(crate) struct RowContext<'a> {
+    /// The id of the batch.
+    pub(crate) batch_id: Id,
     /// Who sends the batch.
     pub(crate) caller: &'a Caller,
     /// What is known of the organisations that rows name.
@@ -145,7 +147,7 @@ impl BatchRow {
             tags: self.tags,
         };
         let load = fields.into_load(context.catalogue, context.caller, self.weight_net)?;
-        row.load = Some(Load { organiser, carrier, ..load });
+        row.load = Some(Load { organiser, carrier, batch_id: Some(context.batch_id), ..load });
         Ok(row)
     }
 

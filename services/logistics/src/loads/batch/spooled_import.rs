@@ -8,7 +8,7 @@ use std::sync::mpsc::sync_channel;
 use common::system::FoundFiles;
 use common::wire::Warning;
 use common::{Caller, Error, FairPermit, JsonResponse};
-use database::{AnyConnection, Id, Json};
+use database::{AnyConnection, Id, Json, Timestamp};
 
 use super::faults::{Faults, MAX_ERRORS, Members, with_members};
 use super::model::{BatchResult, Import, SameReference};
@@ -20,6 +20,7 @@ use super::second_reading::RowCells;
 use super::similar::{self, SimilarRow, find_similar};
 use super::unknown::UnknownParties;
 use super::upload::disk_error;
+use crate::loads::batches::{self, StoredBatch};
 use crate::loads::model::Load;
 use crate::loads::party::{Creator, PartyNames};
 use crate::loads::reference::{ComparedReference, FoldedHash};
@@ -226,6 +227,7 @@ impl SpooledImport {
         warnings.extend(self.unknown.warnings(&self.names, &self.identities, &checked.plans));
         let result = BatchResult {
             count: checked.count(Plan::New),
+            batch_id: (!self.dry_run && checked.stores_something()).then_some(self.import.id),
             skipped: (if_exists == IfExists::Skip).then(|| checked.count(Plan::Skip)),
             updated: updates.then_some(checked.updated),
             unchanged: updates.then_some(checked.unchanged),
@@ -241,6 +243,21 @@ impl SpooledImport {
             ..BatchResult::default()
         };
         JsonResponse::json(&result.with_message(self.dry_run))
+    }
+
+    /// Keeps what the batch has stored.
+    pub(super) fn keep(&self, c: &mut AnyConnection, checked: &Checked) -> Result<(), Error> {
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        let batch = StoredBatch {
+            id: self.import.id,
+            files: self.import.files.iter().map(|file| file.name.clone()).collect(),
+            created_at: Timestamp::now(),
+            user_id: self.caller.user_id.clone(),
+            user_name: self.caller.user_name.clone(),
+            count: number(checked.count(Plan::New)),
+            updated: number(checked.updated),
+        };
+        batches::keep(c, &self.caller, &batch)
     }
 
     /// Returns the rows of the new loads.

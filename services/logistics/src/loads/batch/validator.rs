@@ -129,6 +129,7 @@ pub(crate) fn validate(
     let mut validator = BatchValidator {
         batches,
         context: RowContext {
+            batch_id: import.id,
             caller,
             names,
             catalogue,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::send::{prepare, store_sending};
-use super::status::cancel_load;
+use crate::loads::cancel;
 use crate::loads::send::Recipient;
 use crate::loads::store;
 use crate::{Logistics, examples};
@@ -193,6 +193,6 @@ async fn act_on(
         return app.db.write(move |c| store::accept(c, &caller, id, &Precondition::default())).await;
     }
     let reason = form.reason.as_ref().map(|reason| reason.0.clone());
-    let cancel = move |c: &mut _| cancel_load(c, &caller, id, reason.as_deref(), &Precondition::default());
+    let cancel = move |c: &mut _| cancel::cancel(c, &caller, id, reason.as_deref(), &Precondition::default());
     Ok(app.db.write(cancel).await?.1)
 }

@@ -3,6 +3,7 @@
 mod actions;
 mod address_book;
 mod batch;
+mod batches;
 mod collect;
 mod correct;
 mod create;
@@ -28,6 +29,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(actions::act)
         .service(batch::create)
         .service(batch::template)
+        .service(batches::list)
+        .service(batches::cancel)
         .service(prove::prove_in_body)
         .service(prove::prove)
         .service(send::send_to_driver)

@@ -8,5 +8,5 @@ pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
 pub(crate) use store::names_driver;
 pub(super) use store::{
     CarrierSince, EVENT_COLUMNS, EventRow, HistoryReader, added_files, carrier_since, count_notes, event,
-    hide_predecessor, list, record, record_created, senders, was_party,
+    hide_predecessor, list, record, record_created, record_many, senders, was_party,
 };

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, IdSql, Json, MultiBackend, SERVER_NOW, Timestamp, TimestampSql};
+use database::{
+    AnyConnection, Id, IdSql, Json, MultiBackend, SERVER_NOW, Timestamp, TimestampSql, shared_now,
+};
 use diesel::dsl::{exists, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
@@ -45,6 +47,38 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<Id, 
         AnyConnection::Sqlite(c) => insert.values((row, e::at.eq(Timestamp::now()))).execute(c)?,
     };
     Ok(id)
+}
+
+/// Records events of the changes that one transaction makes.
+pub(crate) fn record_many(c: &mut AnyConnection, events: &[&NewEvent<'_>]) -> Result<(), Error> {
+    let at = shared_now(c)?;
+    let mut rows = Vec::new();
+    for event in events {
+        let name: &'static str = event.event_type.into();
+        let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
+        rows.push((
+            e::id.eq(Id::new()),
+            e::load_id.eq(event.load_id),
+            e::event_type.eq(name),
+            e::user_id.eq(&event.caller.user_id),
+            e::user_name.eq(&event.caller.user_name),
+            e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
+            e::at.eq(at),
+            e::reason.eq(event.reason),
+            e::changes.eq(changes),
+        ));
+    }
+    match c {
+        AnyConnection::Postgres(c) => {
+            diesel::insert_into(load_events::table).values(rows).execute(c)?;
+        }
+        AnyConnection::Sqlite(c) => {
+            for row in rows {
+                diesel::insert_into(load_events::table).values(row).execute(c)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Records the creation of loads for the feed. On PostgreSQL, a trigger does.

@@ -1,5 +1,6 @@
 //! The drivers to whom loads were sent.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use common::{Error, PageRequest, Reason};
@@ -71,6 +72,16 @@ pub(crate) fn count_sending(c: &mut AnyConnection, organisation_id: &str) -> Res
 /// Returns the ids of the drivers of a load.
 pub(crate) fn driver_ids(c: &mut AnyConnection, load: Id) -> Result<Vec<String>, Error> {
     Ok(d::load_drivers.filter(d::load_id.eq(load)).order(d::driver_id).select(d::driver_id).load(c)?)
+}
+
+/// Returns the ids of the drivers of loads, by load.
+pub(crate) fn drivers_of(c: &mut AnyConnection, loads: &[Id]) -> Result<HashMap<Id, Vec<String>>, Error> {
+    let all = d::load_drivers.filter(d::load_id.eq_any(loads)).order((d::load_id, d::driver_id));
+    let mut drivers: HashMap<Id, Vec<String>> = HashMap::new();
+    for (load, driver) in all.select((d::load_id, d::driver_id)).load::<(Id, String)>(c)? {
+        drivers.entry(load).or_default().push(driver);
+    }
+    Ok(drivers)
 }
 
 /// Returns a page of the drivers of a load in the order in which it was sent to them, and the number of all. With

@@ -162,6 +162,11 @@ pub(in crate::loads) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<
     emit_created(c, &loads).map(drop)
 }
 
+/// Announces loads before the caller's transaction changes them.
+pub(super) fn announce_many(c: &mut AnyConnection, loads: &[Id]) -> Result<(), Error> {
+    if has_unannounced(c)? { loads.iter().try_for_each(|load| announce_one(c, *load)) } else { Ok(()) }
+}
+
 /// Stores the deliveries of the events that the first of these loads were created. Returns the number of deliveries.
 fn emit_created(c: &mut AnyConnection, loads: &[Unannounced]) -> Result<usize, Error> {
     let creations = loads.iter().map(Unannounced::creation).collect::<Result<Vec<_>, Error>>()?;
