@@ -15,7 +15,7 @@ diesel::table! {
         // when it was the creation of every listing. Its indexes and the previous release use it.
         #[sql_name = "created_at"]
         published_at -> database::TimestampSql,
-        // The organisation's name in lower case, for sorting.
+        // The organisation's name for sorting: folded, then as it is. See `common::wire::sort_key`.
         organisation_key -> Text,
         // Sort key: ten-thousandths of the currency's unit.
         price -> Nullable<BigInt>,
@@ -29,7 +29,7 @@ diesel::table! {
         quantity -> Nullable<BigInt>,
         // Day of birth of a dog: `(year * 12 + month) * 32 + day`, months from 0. See `calendar::day`.
         born -> Nullable<BigInt>,
-        // Lower case, as are the next two columns.
+        // The name as it is compared, see `common::wire::comparison_key`. Also the next two columns.
         breed -> Nullable<Text>,
         breed_type -> Nullable<Text>,
         breed_society -> Nullable<Text>,
@@ -75,7 +75,7 @@ diesel::table! {
 
 diesel::table! {
     spellings (term) {
-        // A breed or society in lower case; or `type`, a line break and a value of `properties.type`.
+        // A breed or society as it is compared; or `type`, a line break and a value of `properties.type`.
         term -> Text,
         // The spelling of the first published listing that has the term.
         spelling -> Text,

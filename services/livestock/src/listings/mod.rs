@@ -42,7 +42,6 @@ pub(crate) use handlers::routes;
 pub(crate) use model::{Listing, Status};
 pub(crate) use postcodes::LocationCompleter;
 pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, sort_by};
-pub(crate) use search_text::search_text;
 pub(crate) use store::{find, remove_by_moderation};
 
 const CHANGES: &str = "drover_listings_changed_total";

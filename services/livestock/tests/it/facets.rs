@@ -66,6 +66,25 @@ testkit::on_both! {
         assert_eq!((&found["total"], counts(&found, "f:status").len()), (&json!(0), 0));
     }
 
+    async fn values_that_are_equal_folded_are_one_value(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let breeds = ["Blonde d\u{2019}Aquitaine", "blonde d'aquitaine", "Blonde  d\u{2bc}Aquitaine", "Our\u{2011}Own Cr\u{f6}ss", "our own  cross"];
+        let mut made = Vec::new();
+        for breed in breeds {
+            made.push(create(&app, &a, &plain(&json!({"breed": breed, "breedSociety": breed}))).await);
+        }
+        let found = facets(&app, "").await;
+        for filter in ["f:commodityBreed", "f:commodityBreedSociety"] {
+            assert_eq!(counts(&found, filter), ["Blonde d'Aquitaine 3", "Our\u{2011}Own Cr\u{f6}ss 2"]);
+            for (value, expected) in [("BLONDE%20d%E2%80%99aquitaine", &made[..3]), ("our-own%20CROSS", &made[3..])] {
+                let mut matches = crate::sample::search(&app, &a, &format!("{filter}={value}")).await;
+                matches.reverse();
+                assert_eq!(matches, expected, "{filter}={value}");
+                assert_eq!(facets(&app, &format!("{filter}={value}")).await["total"], expected.len());
+            }
+        }
+    }
+
     /// Everybody sees the spelling of the first listing, so a listing of another category must not change it.
     async fn the_spelling_of_the_catalogue_applies_in_every_category(backend) {
         let (app, a) = (start(backend).await, User::of("a"));

@@ -119,7 +119,7 @@ impl FacetIndex {
     }
 
     /// Returns the public spelling of a breed or society, else that of an organisation's private listings, else the
-    /// term in lower case. `None` for the empty term.
+    /// folded term. `None` for the empty term.
     fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<&str> {
         let private = || self.spellings.get(&(Some(private_to?), term));
         let spelling = self.spellings.get(&(None, term)).or_else(private).map(|spelling| &**spelling);

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use database::Id;
 use diesel::prelude::*;
 
+use crate::listings::model::Listing;
+use crate::listings::search_text::search_text;
 use crate::listings::store::ROW_VERSION;
 
 /// The columns of a listing that the index uses. `schema.rs` has the units.
@@ -33,6 +35,21 @@ pub(crate) struct FacetColumns {
     pub(crate) search_text: Option<String>,
 }
 
+impl FacetColumns {
+    /// Returns whether an older version of the code wrote the row.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.derived < ROW_VERSION
+    }
+
+    /// Replaces the texts that an older version of the code derived from the document of the listing.
+    pub(crate) fn refresh_texts(&mut self, listing: &Listing) {
+        let fields = listing.search_fields();
+        (self.breed, self.breed_type) = (fields.breed, fields.breed_type);
+        self.breed_society = fields.breed_society;
+        self.search_text = Some(search_text(listing));
+    }
+}
+
 /// What a request reads from the database before it counts.
 #[derive(Debug, Default)]
 pub(crate) struct StoredMatches {
@@ -57,7 +74,7 @@ pub(crate) struct Spelling {
     /// The organisation that uses it in a listing that was never published and that only it sees; absent if everyone
     /// sees the spelling.
     pub(crate) organisation_id: Option<String>,
-    /// The breed or society in lower case.
+    /// The breed or society as it is compared.
     pub(crate) term: String,
     /// As the listing spells it.
     pub(crate) text: String,
@@ -85,7 +102,7 @@ impl EventCursor {
     /// Updates the set of stale listings from rows that were read.
     pub(crate) fn track_stale(&mut self, rows: &[FacetColumns]) {
         for row in rows {
-            if row.derived < ROW_VERSION {
+            if row.is_stale() {
                 self.stale.insert(row.id);
             } else if !self.stale.is_empty() {
                 self.stale.remove(&row.id);
