@@ -49,7 +49,7 @@ impl<T> Body<T> {
     ///
     /// # Errors
     /// 400 with all errors.
-    pub(crate) async fn check_and_complete(
+    pub async fn check_and_complete(
         mut self,
         rules: impl FnOnce(&T, &mut ValidationErrors),
         report_more: impl AsyncFnOnce(&T, &mut ValidationErrors),

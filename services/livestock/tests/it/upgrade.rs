@@ -237,7 +237,7 @@ testkit::on_both! {
         let schema = if backend == Backend::Sqlite { "" } else { "livestock." };
         app.database.execute(&format!(
             "DELETE FROM {schema}spellings; UPDATE {schema}listings SET derived = 4, organisation_key = '\u{e9}mile\u{2019}s farm', \
-             breed = 'our\u{2019}s', breed_society = 'old\u{2011}society', search_text = 'our\u{2019}s' WHERE breed IS NOT NULL"
+             currency = NULL, breed = 'our\u{2019}s', breed_society = 'old\u{2011}society', search_text = 'our\u{2019}s' WHERE breed IS NOT NULL"
         ));
         let app = App::start_on::<Livestock>(app.stop().await, Settings::default()).await;
         for query in ["f:commodityBreed=ours", "f:commodityBreedSociety=old%20society", "query=emiles"] {

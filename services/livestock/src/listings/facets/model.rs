@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use database::Id;
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
 
 use crate::listings::model::Listing;
 use crate::listings::search_text::search_text;
@@ -31,8 +34,15 @@ pub(crate) struct FacetColumns {
     pub(crate) x: Option<f64>,
     pub(crate) y: Option<f64>,
     pub(crate) z: Option<f64>,
+    pub(crate) lon: Option<f64>,
     pub(crate) cancelled_as_draft: bool,
     pub(crate) search_text: Option<String>,
+    /// Ten-thousandths of the currency's unit, as is the next column.
+    pub(crate) price: Option<i64>,
+    #[diesel(select_expression = sql("listings.max_price"), select_expression_type = SqlLiteral<Nullable<BigInt>>)]
+    pub(crate) max_price: Option<i64>,
+    #[diesel(select_expression = sql("listings.currency"), select_expression_type = SqlLiteral<Nullable<Text>>)]
+    pub(crate) currency: Option<String>,
 }
 
 impl FacetColumns {

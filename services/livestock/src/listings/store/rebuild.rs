@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use super::row::{ListingRow, ROW_VERSION, record_spellings};
-use super::{Query, set_creation};
+use super::{Query, set_creation, set_price_range};
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::model::{Listing, Status};
 use crate::schema::listing_events::dsl as e;
@@ -95,6 +95,7 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
             diesel::update(listings::table.find(id)).set(changes).execute(c)?;
         }
         set_creation(c, &listing)?;
+        set_price_range(c, &listing)?;
         let row = diesel::update(listings::table.find(id));
         let new = ListingRow::of(&listing, *category)?;
         if *version >= VERSION_WITHOUT_TEXT {
