@@ -31,8 +31,8 @@ mod tenants;
 pub mod wire;
 
 pub use auth::{
-    Admin, Authorized, Caller, IssuerKeys, KeyLoader, Member, MemberOrAdmin, Organisation, Policy, Role,
-    SERVICE_ACCOUNT_PREFIX, Verifier, Visitor,
+    Admin, Authorized, Caller, CallerObserver, IssuerKeys, KeyLoader, Member, MemberOrAdmin, Organisation,
+    Policy, Role, SERVICE_ACCOUNT_PREFIX, Verifier, Visitor,
 };
 pub use clients::system;
 pub use config::Config;

@@ -163,7 +163,10 @@ mod tests {
     #[test]
     fn keys_are_short_and_never_empty() {
         assert_eq!(comparison_key("\u{fdfa}".repeat(60).as_str()).chars().count(), 200);
-        assert_eq!((comparison_key(" ?! "), comparison_key("Blonde d’Aquitaine")), ("?!".into(), "blonde daquitaine".into()));
+        assert_eq!(
+            (comparison_key(" ?! "), comparison_key("Blonde d’Aquitaine")),
+            ("?!".into(), "blonde daquitaine".into())
+        );
     }
 
     proptest! {

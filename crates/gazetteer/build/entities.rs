@@ -1,5 +1,5 @@
-//! Entities, which can be found by name: places, regions that contain a place or district, and districts whose main
-//! place is not in the list of places.
+//! Entities, which can be found by name: places, regions that contain a place or district, districts whose main place is
+//! not in the list of places, and some countries.
 //!
 //! They are numbered by rank, so the library sorts hits by number.
 
@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 
 use crate::fold::fold;
 use crate::layout::{DistrictNumber, RegionNumber};
-use crate::source::{DistrictRecord, PlaceRecord, RegionRecord, SourceData};
+use crate::source::{DistrictRecord, NamedCountry, PlaceRecord, RegionRecord, SourceData};
 
 /// Population that ranks a district. Districts found by name are around small towns or are parts of Dublin.
-const DISTRICT_POPULATION: u64 = 1_000;
+const DISTRICT_POPULATION: u32 = 1_000;
 
 /// An entity.
 #[derive(Clone, Copy)]
@@ -19,15 +19,16 @@ pub(crate) enum Entity<'a> {
     Place(&'a PlaceRecord),
     Region(RegionNumber, &'a RegionRecord),
     District(DistrictNumber, &'a DistrictRecord),
+    Country(&'a NamedCountry),
 }
 
-/// Returns the entities by rank: by population, largest first, then by name, then by id. A region has the population of
-/// its largest place and comes after the places of that size.
-pub(crate) fn rank(source: &SourceData) -> Vec<Entity<'_>> {
-    let mut largest: HashMap<RegionNumber, u64> = HashMap::new();
+/// Returns the entities by rank, with the population that ranks them: by population, largest first, then by name, then by
+/// id. A region or country has the population of its largest place and comes after the places of that size.
+pub(crate) fn rank(source: &SourceData) -> Vec<(u32, Entity<'_>)> {
+    let mut largest: HashMap<RegionNumber, u32> = HashMap::new();
     let mut ranked = Vec::new();
     for place in &source.places {
-        let population = u64::from(place.population);
+        let population = place.population;
         ranked.push((population, Entity::Place(place)));
         for region in region_and_ancestors(source, place.region) {
             let largest = largest.entry(region).or_default();
@@ -52,15 +53,21 @@ pub(crate) fn rank(source: &SourceData) -> Vec<Entity<'_>> {
             ranked.push((DISTRICT_POPULATION, Entity::District(number, district)));
         }
     }
+    for country in &source.named_countries {
+        let inside = source.places.iter().filter(|place| place.country == country.number);
+        let largest = inside.map(|place| place.population).max().unwrap_or_default();
+        ranked.push((largest, Entity::Country(country)));
+    }
     ranked.sort_by_cached_key(|(population, entity)| {
         let (region, name, id) = match entity {
             Entity::Place(place) => (false, &place.name, place.id),
             Entity::Region(number, region) => (true, &region.name, u32::from(number.0)),
             Entity::District(number, district) => (true, &district.place, u32::from(number.0)),
+            Entity::Country(country) => (true, &country.names[0], u32::from(country.number.0)),
         };
         (Reverse(*population), region, fold(name), name.clone(), id)
     });
-    ranked.into_iter().map(|(_, entity)| entity).collect()
+    ranked
 }
 
 /// Returns a region and the regions that it is part of.

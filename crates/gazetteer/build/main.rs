@@ -39,7 +39,7 @@ fn main() -> Result {
     let source = source::SourceData::read()?;
     let entities = entities::rank(&source);
     tables::write_all(&source, &entities)?;
-    names::write_all(&entities)?;
+    names::write_all(&source, &entities)?;
     qualifiers::write_all(&source)?;
     countries::write_all(&source)?;
     postcodes::write_all(&source)?;

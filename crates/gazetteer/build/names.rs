@@ -1,19 +1,40 @@
 //! Writes the folded names of entities, their sorted suffixes and the set of whole names in which similar spellings are
 //! searched.
 
+use std::collections::HashSet;
+
 use fst::SetBuilder;
 
 use crate::entities::Entity;
 use crate::fold::fold;
 use crate::layout::{IS_WHOLE_NAME, SuffixRow};
+use crate::qualifiers::county_names;
+use crate::source::{PlaceRecord, SourceData};
 use crate::{Result, write_table};
 
+/// Words that are often abbreviated in names, and their abbreviations.
+const ABBREVIATIONS: [(&str, &str); 4] =
+    [("saint", "st"), ("great", "gt"), ("little", "lt"), ("mount", "mt")];
+
 /// Writes `spellings`, `suffixes` and `folded`.
-pub(crate) fn write_all(entities: &[Entity]) -> Result {
+pub(crate) fn write_all(source: &SourceData, entities: &[(u32, Entity)]) -> Result {
+    let britain = source.countries.iter().position(|row| &row[0] == "GB");
+    let is_british = |place: &PlaceRecord| Some(place.country.index()) == britain;
+    let british_places: HashSet<String> =
+        source.places.iter().filter(|place| is_british(place)).map(|place| fold(&place.name)).collect();
+    let names = |entity: &Entity| {
+        let mut names = names(entity);
+        if let Entity::Region(_, region) = entity {
+            // "Antrim" is the town, not the county.
+            let counties = county_names(source, region).into_iter();
+            names.extend(counties.filter(|name| !british_places.contains(name)));
+        }
+        with_variants(names)
+    };
     // Each name is between line breaks, so the library finds both ends from any offset within it.
     let mut pool = String::from("\n");
     let mut suffixes: Vec<SuffixRow> = Vec::new();
-    for (entity, number) in entities.iter().zip(0u32..) {
+    for ((_, entity), number) in entities.iter().zip(0u32..) {
         for name in names(entity) {
             let at = pool.len();
             pool.push_str(&name);
@@ -41,12 +62,13 @@ pub(crate) fn write_all(entities: &[Entity]) -> Result {
     write_table("folded", pool.as_bytes())
 }
 
-/// Returns all folded names of an entity. Names with the word "st" are also included with "saint", and vice versa.
+/// Returns the folded names of an entity.
 fn names(entity: &Entity) -> Vec<String> {
     let (name, aliases) = match entity {
         Entity::Place(place) => (&place.name, &place.aliases[..]),
         Entity::Region(_, region) => (&region.name, &region.aliases[..]),
         Entity::District(_, district) => (&district.place, &[][..]),
+        Entity::Country(country) => (&country.names[0], &country.names[1..]),
     };
     let mut names: Vec<String> = std::iter::once(name).chain(aliases).map(|name| fold(name)).collect();
     // "Dublin 4" is also written "Dublin 04", as in its code.
@@ -56,10 +78,17 @@ fn names(entity: &Entity) -> Vec<String> {
     {
         names.push(format!("{town} 0{number}"));
     }
+    names
+}
+
+/// Adds each name with its abbreviated words in full, and with full words abbreviated. Sorts the names.
+fn with_variants(mut names: Vec<String>) -> Vec<String> {
     for i in 0..names.len() {
-        for (from, to) in [("st", "saint"), ("saint", "st")] {
-            let word = |word| if word == from { to } else { word };
-            names.push(names[i].split(' ').map(word).collect::<Vec<_>>().join(" "));
+        for (full, short) in ABBREVIATIONS {
+            for (from, to) in [(short, full), (full, short)] {
+                let word = |word| if word == from { to } else { word };
+                names.push(names[i].split(' ').map(word).collect::<Vec<_>>().join(" "));
+            }
         }
     }
     names.retain(|name| !name.is_empty());

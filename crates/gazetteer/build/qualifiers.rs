@@ -6,22 +6,10 @@ use fst::MapBuilder;
 
 use crate::fold::fold;
 use crate::layout::{COUNTRY_AREA, DISTRICT_AREA, REGION_AREA};
-use crate::source::SourceData;
+use crate::source::{COUNTRY_ALIASES, RegionRecord, SourceData};
 use crate::tables::pack_lists;
 use crate::{Result, write_table};
 
-/// Names of countries besides their English names and ISO codes.
-const COUNTRY_ALIASES: [(&str, &str); 9] = [
-    ("AE", "UAE"),
-    ("GB", "Britain"),
-    ("GB", "Great Britain"),
-    ("GB", "UK"),
-    ("IE", "Eire"),
-    ("IE", "Republic of Ireland"),
-    ("IM", "IOM"),
-    ("US", "America"),
-    ("US", "United States of America"),
-];
 /// Countries in which the code of a region may follow a name: "Paris TX".
 const COUNTRIES_WITH_REGION_CODES: [&str; 3] = ["AU", "CA", "US"];
 
@@ -70,6 +58,27 @@ pub(crate) fn write_all(source: &SourceData) -> Result {
     }
     write_table("qualifiers", &names.into_inner()?)?;
     write_table("qualifier_areas", &pack_lists(&areas.into_values().map(Vec::from_iter).collect::<Vec<_>>()))
+}
+
+/// Returns the folded names of counties in common use that stand for a region, such as `sussex` for East and West Sussex.
+/// If no region of a county has its name, all of them stand for it.
+pub(crate) fn county_names(source: &SourceData, region: &RegionRecord) -> Vec<String> {
+    let mut all = Vec::new();
+    for (names, isos) in IRISH.iter().chain(&BRITISH) {
+        let county = format!(" {} ", fold(names.split('|').next().unwrap_or_default()));
+        let has_name = |region: &RegionRecord| format!(" {} ", fold(&region.name)).contains(&county);
+        let is_part = |region: &RegionRecord| {
+            region.iso.strip_prefix("GB-").is_some_and(|iso| isos.split(' ').any(|part| part == iso))
+        };
+        let is_named = source.regions.iter().any(|region| is_part(region) && has_name(region));
+        if is_part(region) && (has_name(region) || !is_named) {
+            all.extend(names.split('|').map(fold));
+            if IRISH.iter().any(|(name, _)| name == names) {
+                all.extend([format!("co {}", fold(names)), format!("county {}", fold(names))]);
+            }
+        }
+    }
+    all
 }
 
 /// Counties in common use of Northern Ireland, whose names may also follow "Co" or "County", with the regions that

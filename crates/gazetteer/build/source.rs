@@ -6,7 +6,7 @@ use std::path::Path;
 use csv::{ReaderBuilder, StringRecord};
 
 use crate::Result;
-use crate::layout::{Coordinates, CountryNumber, DistrictNumber, RegionNumber};
+use crate::layout::{Coordinates, CountryNumber, DistrictNumber, NAMED_COUNTRIES, RegionNumber};
 
 /// The contents of the CSV files.
 pub(crate) struct SourceData {
@@ -15,6 +15,37 @@ pub(crate) struct SourceData {
     pub regions: Vec<RegionRecord>,
     pub districts: Vec<DistrictRecord>,
     pub places: Vec<PlaceRecord>,
+    pub named_countries: Vec<NamedCountry>,
+    /// The border of Ireland and the United Kingdom, from the Irish Sea to the Atlantic.
+    pub irish_border: Vec<Coordinates>,
+}
+
+/// Names of countries besides their English names and ISO codes.
+pub(crate) const COUNTRY_ALIASES: [(&str, &str); 15] = [
+    ("AE", "UAE"),
+    ("GB", "Britain"),
+    ("GB", "Great Britain"),
+    ("GB", "UK"),
+    ("GG", "Bailiwick of Guernsey"),
+    ("GG", "Guernési"),
+    ("IE", "Eire"),
+    ("IE", "Republic of Ireland"),
+    ("IM", "Ellan Vannin"),
+    ("IM", "IOM"),
+    ("IM", "Isle of Mann"),
+    ("JE", "Bailiwick of Jersey"),
+    ("JE", "Jèrri"),
+    ("US", "America"),
+    ("US", "United States of America"),
+];
+
+/// A country of [`NAMED_COUNTRIES`].
+pub(crate) struct NamedCountry {
+    pub number: CountryNumber,
+    /// The English name, then the others.
+    pub names: Vec<String>,
+    /// A point amid its places.
+    pub coordinates: Coordinates,
 }
 
 /// A row of regions.csv.
@@ -131,8 +162,27 @@ impl SourceData {
         if let Some(id) = aliases.keys().next() {
             return Err(format!("own_names.csv has the id {id}, which places.csv lacks").into());
         }
-        Ok(Self { countries, regions, districts, places })
+        let named = |iso: &&str| named_country(&countries[country[iso].index()], country[iso], &places);
+        let named_countries = NAMED_COUNTRIES.iter().map(named).collect();
+        let point = |row: &StringRecord| Coordinates::parse(&row[0], &row[1]);
+        let irish_border = rows("irish_border.csv")?.iter().map(point).collect::<Result<_>>()?;
+        Ok(Self { countries, regions, districts, places, named_countries, irish_border })
     }
+}
+
+/// Returns the country of a row of countries.csv. Its latitude and longitude are the medians of those of its places:
+/// the middle of the islands of Guernsey would be in the sea.
+fn named_country(row: &StringRecord, number: CountryNumber, places: &[PlaceRecord]) -> NamedCountry {
+    let median = |coordinate: &dyn Fn(Coordinates) -> i32| {
+        let inside = places.iter().filter(|place| place.country == number);
+        let mut all: Vec<i32> = inside.map(|place| coordinate(place.coordinates)).collect();
+        all.sort_unstable();
+        all[all.len() / 2]
+    };
+    let coordinates = Coordinates { lat: median(&|at| at.lat), lon: median(&|at| at.lon) };
+    let aliases = COUNTRY_ALIASES.iter().filter(|(iso, _)| *iso == &row[0]).map(|(_, name)| *name);
+    let names = std::iter::once(&row[2]).chain(aliases).map(Into::into).collect();
+    NamedCountry { number, names, coordinates }
 }
 
 /// Reads the rows of a CSV file without its header.

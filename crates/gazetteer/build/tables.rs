@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use crate::entities::Entity;
-use crate::layout::{Coordinates, CountryNumber, DistrictRow, EntityRow, IS_DISTRICT, IS_REGION, IS_TOWN};
-use crate::source::SourceData;
+use crate::layout::{
+    Column, Coordinates, CountryNumber, DistrictRow, EntityRow, IS_COUNTRY, IS_DISTRICT, IS_REGION, IS_TOWN,
+};
+use crate::source::{NamedCountry, SourceData};
 use crate::sphere::{Vector, vector};
 use crate::{Result, write_table};
 
@@ -14,18 +16,20 @@ use crate::{Result, write_table};
 const MIN_TOWN_POPULATION: u32 = 10_000;
 
 /// Writes the tables of entities, districts and names, the tree, and all lists but those of qualifiers.
-pub(crate) fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
+pub(crate) fn write_all(source: &SourceData, entities: &[(u32, Entity)]) -> Result {
     let mut names = NamePool::default();
     let (mut rows, mut by_id) = (Vec::new(), Vec::new());
+    let mut named_countries = Vec::new();
     let mut region_places = vec![Vec::new(); source.regions.len()];
     let mut district_places = vec![Vec::new(); source.districts.len()];
-    for (entity, number) in entities.iter().zip(0u32..) {
+    for ((population, entity), number) in entities.iter().zip(0u32..) {
         match entity {
             Entity::Place(place) => {
                 let town = if place.population >= MIN_TOWN_POPULATION { IS_TOWN } else { 0 };
                 let row = EntityRow {
                     id: place.id,
                     coordinates: place.coordinates,
+                    population: *population,
                     name: names.offset(&place.name) | town,
                     region: place.region,
                     district: place.district,
@@ -41,26 +45,51 @@ pub(crate) fn write_all(source: &SourceData, entities: &[Entity]) -> Result {
                 }
             }
             Entity::Region(number, region) => {
-                container_row(number.0, region.coordinates, IS_REGION, region.country).write(&mut rows);
+                let (id, at) = (number.0, region.coordinates);
+                container_row(id, at, *population, IS_REGION, region.country).write(&mut rows);
             }
             Entity::District(number, district) => {
-                container_row(number.0, district.coordinates, IS_DISTRICT, district.country).write(&mut rows);
+                let (id, at) = (number.0, district.coordinates);
+                container_row(id, at, *population, IS_DISTRICT, district.country).write(&mut rows);
+            }
+            Entity::Country(NamedCountry { number: country, coordinates, .. }) => {
+                let id = u16::from(country.0);
+                container_row(id, *coordinates, *population, IS_COUNTRY, *country).write(&mut rows);
+                number.write(&mut named_countries);
             }
         }
     }
     by_id.sort_unstable();
     write_table("entities", &rows)?;
     write_table("by_id", &by_id.iter().flat_map(|(_, number)| number.to_le_bytes()).collect::<Vec<_>>())?;
+    write_table("named_countries", &named_countries)?;
     write_table("region_places", &pack_lists(&region_places))?;
     write_table("district_places", &pack_lists(&district_places))?;
     write_containers(source, &mut names)?;
     write_tree(entities)?;
+    let mut border = Vec::new();
+    source.irish_border.iter().for_each(|point| point.write(&mut border));
+    write_table("irish_border", &border)?;
     write_table("names", names.text.as_bytes())
 }
 
-/// Returns the entity row of a region or district, which refers to the row in its own table.
-fn container_row(number: u16, coordinates: Coordinates, mark: u32, country: CountryNumber) -> EntityRow {
-    EntityRow { id: number.into(), coordinates, name: mark, region: None, district: None, country }
+/// Returns the entity row of a region, district or country, which refers to the row in its own table.
+fn container_row(
+    number: u16,
+    coordinates: Coordinates,
+    population: u32,
+    mark: u32,
+    country: CountryNumber,
+) -> EntityRow {
+    EntityRow {
+        id: number.into(),
+        coordinates,
+        population,
+        name: mark,
+        region: None,
+        district: None,
+        country,
+    }
 }
 
 /// Writes the districts and the lists of districts and regions in each region.
@@ -95,11 +124,11 @@ fn write_containers(source: &SourceData, names: &mut NamePool) -> Result {
 
 /// Writes `tree`: the places as a balanced k-d tree. It needs no pointers: the root of each subtree is the middle of
 /// its range. The axes are x, y and z in turn.
-fn write_tree(entities: &[Entity]) -> Result {
+fn write_tree(entities: &[(u32, Entity)]) -> Result {
     let mut nodes: Vec<(Vector, u32)> = entities
         .iter()
         .zip(0..)
-        .filter_map(|(entity, number)| {
+        .filter_map(|((_, entity), number)| {
             let Entity::Place(place) = entity else { return None };
             let (lat, lon) = place.coordinates.degrees();
             Some((vector(lat, lon), number))

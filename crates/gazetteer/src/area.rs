@@ -8,7 +8,8 @@ use crate::item::Item;
 use crate::layout::{COUNTRY_AREA, CountryNumber, DISTRICT_AREA, DistrictNumber, REGION_AREA, RegionNumber};
 use crate::postcodes;
 use crate::tables::{
-    DISTRICT_PLACES, QUALIFIER_AREAS, QUALIFIERS, REGION_DISTRICTS, REGION_PLACES, REGION_REGIONS, list,
+    DISTRICT_PLACES, DISTRICTS, ENTITIES, QUALIFIER_AREAS, QUALIFIERS, REGION_DISTRICTS, REGION_PLACES,
+    REGION_REGIONS, list,
 };
 
 /// An area, by its row number in its table.
@@ -25,11 +26,12 @@ impl Area {
         country_number(iso).map(Self::Country)
     }
 
-    /// Returns the region or district with this id.
+    /// Returns the region, district or country with this id.
     pub(crate) fn container(id: &str) -> Option<Self> {
         match Item::parse(id)? {
             Item::Region(number) => Some(Self::Region(number)),
             Item::District(number) => Some(Self::District(number)),
+            country @ Item::Country(_) => Some(Self::Country(country.country_number())),
             Item::Place(_) | Item::Unit(_) => None,
         }
     }
@@ -44,11 +46,17 @@ impl Area {
     }
 
     /// Returns the direct contents of a container. A region has regions by name, places by rank and districts by code.
-    /// A district has places by rank and postcodes by code. A country has none.
+    /// A district has places by rank and postcodes by code. A country that is found by name has no regions, but places by
+    /// rank and districts by code.
     pub(crate) fn contents(self) -> Box<dyn Iterator<Item = Item>> {
         let district = |number: u32| Item::District(DistrictNumber(number as u16));
         match self {
-            Self::Country(_) => Box::new(std::iter::empty()),
+            Self::Country(number) => {
+                let entities = (0..ENTITIES.len() as u32).map(Item::from_entity);
+                let places = entities.filter(|item| matches!(item, Item::Place(_)));
+                let districts = (0..DISTRICTS.len() as u32).map(district);
+                Box::new(places.chain(districts).filter(move |item| item.country_number() == number))
+            }
             Self::Region(number) => {
                 let number = number.index();
                 let regions =

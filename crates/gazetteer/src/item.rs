@@ -1,11 +1,13 @@
 //! Items: everything that has an id, and the hits that they are in searches.
 
-use crate::country::{Country, Region, country_by_number, region_by_number, region_number};
+use crate::country::{
+    Country, CountrySet, Region, country_by_number, country_number, region_by_number, region_number,
+};
 use crate::district;
-use crate::layout::{CountryNumber, DistrictNumber, IS_DISTRICT, IS_REGION, RegionNumber};
+use crate::layout::{CountryNumber, DistrictNumber, IS_COUNTRY, IS_DISTRICT, IS_REGION, RegionNumber};
 use crate::place;
 use crate::postcodes::{self, Unit};
-use crate::tables::{self, BY_ID};
+use crate::tables::{self, BY_ID, NAMED_COUNTRIES};
 
 /// The kind of a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +16,15 @@ pub enum HitKind {
     Postcode,
     /// A city, town or village.
     Place,
-    /// A region or a postcode district. [`SearchOptions::within`](crate::SearchOptions::within) takes its id.
+    /// A region, a postcode district or a country. [`SearchOptions::within`](crate::SearchOptions::within) takes its id.
     Container,
 }
 
 /// A result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// `place:2647074`, `postcode:HR49AR`, `district:HR1`, `district:IE-H91` or `region:GB-HEF`.
+    /// `place:2647074`, `postcode:HR49AR`, `district:HR1`, `district:IE-H91`, `region:GB-HEF`, `country:IM` or, for a
+    /// pair of coordinates, `point:52.05,-2.71`.
     pub id: String,
     /// The kind of the hit.
     pub kind: HitKind,
@@ -31,13 +34,15 @@ pub struct Hit {
     pub description: String,
 }
 
-/// A place, region, district or unit postcode. Numbers are row numbers of the tables.
+/// A place, region, district, unit postcode or country. Numbers are row numbers of the tables, for a country of its
+/// entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     Place(u32),
     Region(RegionNumber),
     District(DistrictNumber),
     Unit(Unit),
+    Country(u32),
 }
 
 impl Item {
@@ -46,6 +51,7 @@ impl Item {
         let row = tables::entity(entity);
         match row.name {
             marks if marks & IS_REGION != 0 => Self::Region(RegionNumber(row.id as u16)),
+            marks if marks & IS_COUNTRY != 0 => Self::Country(entity),
             marks if marks & IS_DISTRICT != 0 => Self::District(DistrictNumber(row.id as u16)),
             _ => Self::Place(entity),
         }
@@ -63,6 +69,11 @@ impl Item {
                 let place = |row: &[u8; 4]| u32::from_le_bytes(*row);
                 let geonames_id = |row: &[u8; 4]| tables::entity(place(row)).id;
                 Some(Self::Place(place(&BY_ID[BY_ID.binary_search_by_key(&id, geonames_id).ok()?])))
+            }
+            ("country", iso) => {
+                let mut countries =
+                    NAMED_COUNTRIES.iter().map(|entity| Self::Country(u32::from_le_bytes(*entity)));
+                countries.find(|item| item.country().iso == iso)
             }
             ("region", iso) => region_number(iso).map(Self::Region),
             ("district", code) => match code.strip_prefix("IE-") {
@@ -88,6 +99,7 @@ impl Item {
             }
             Self::District(number) => format!("district:{}", district::code(number)),
             Self::Unit(unit) => format!("postcode:{}", unit.text().replace(' ', "")),
+            Self::Country(_) => format!("country:{}", self.country().iso),
         }
     }
 
@@ -98,11 +110,15 @@ impl Item {
             Self::Region(number) => region_by_number(number).name().to_owned(),
             Self::District(number) => district::code(number).to_owned(),
             Self::Unit(unit) => unit.text(),
+            Self::Country(_) => self.country().name.to_owned(),
         }
     }
 
     /// Returns the surrounding areas, smallest first: `Herefordshire, England, United Kingdom`.
-    fn description(self) -> String {
+    pub(crate) fn description(self) -> String {
+        if let Self::Country(_) = self {
+            return self.country().continent.to_owned();
+        }
         let region = self.region().map(region_by_number);
         let mut parts = match self {
             Self::District(number) => vec![district::place(number)],
@@ -110,7 +126,7 @@ impl Item {
                 let (lat, lon) = unit.degrees();
                 vec![place::city(place::nearest(lat, lon), self.district())]
             }
-            Self::Place(_) | Self::Region(_) => vec![],
+            Self::Place(_) | Self::Region(_) | Self::Country(_) => vec![],
         };
         parts.extend(region.map(Region::name));
         if let (Self::Place(_), "GB") = (self, self.country().iso) {
@@ -125,7 +141,7 @@ impl Item {
     pub(crate) fn hit(self) -> Hit {
         let kind = match self {
             Self::Place(_) => HitKind::Place,
-            Self::Region(_) | Self::District(_) => HitKind::Container,
+            Self::Region(_) | Self::District(_) | Self::Country(_) => HitKind::Container,
             Self::Unit(_) => HitKind::Postcode,
         };
         Hit { id: self.id(), kind, text: self.text(), description: self.description() }
@@ -139,13 +155,19 @@ impl Item {
     /// Returns the row number of the country.
     pub(crate) fn country_number(self) -> CountryNumber {
         match self {
-            Self::Place(number) => tables::entity(number).country,
+            Self::Place(number) | Self::Country(number) => tables::entity(number).country,
             Self::Region(number) => region_by_number(number).country_number(),
             Self::District(number) => district::country(number),
             Self::Unit(unit) => {
                 unit.region().map_or(CountryNumber(0), |region| region_by_number(region).country_number())
             }
         }
+    }
+
+    /// Returns true if the item is in one of these countries. Jersey itself, for example, also counts as a British name.
+    pub(crate) fn is_preferred(self, preferred: CountrySet) -> bool {
+        let is_in = |iso| country_number(iso).is_some_and(|number| preferred.contains(number));
+        preferred.contains(self.country_number()) || (matches!(self, Self::Country(_)) && is_in("GB"))
     }
 
     /// Returns true for items in the United Kingdom, Ireland and the Crown dependencies.
@@ -160,6 +182,7 @@ impl Item {
             Self::Region(number) => region_by_number(number).parent(),
             Self::District(number) => district::region(number),
             Self::Unit(unit) => unit.region(),
+            Self::Country(_) => None,
         }
     }
 
@@ -168,14 +191,14 @@ impl Item {
         match self {
             Self::Place(number) => tables::entity(number).district,
             Self::Unit(unit) => district::find_british_padded(unit.outward()),
-            Self::Region(_) | Self::District(_) => None,
+            Self::Region(_) | Self::District(_) | Self::Country(_) => None,
         }
     }
 
     /// Returns latitude and longitude in degrees.
     pub(crate) fn degrees(self) -> (f64, f64) {
         match self {
-            Self::Place(number) => tables::entity(number).coordinates.degrees(),
+            Self::Place(number) | Self::Country(number) => tables::entity(number).coordinates.degrees(),
             Self::Region(number) => region_by_number(number).degrees(),
             Self::District(number) => district::degrees(number),
             Self::Unit(unit) => unit.degrees(),

@@ -154,11 +154,13 @@ macro_rules! row {
 row! {
     /// A row of `ENTITIES`.
     EntityRow {
-        /// GeoNames id of a place; row number of a region or district.
+        /// GeoNames id of a place; row number of a region, district or country.
         id: u32,
         coordinates: Coordinates,
-        /// Offset of a place's name in `NAMES`, with [`IS_TOWN`] for a town. [`IS_REGION`] or [`IS_DISTRICT`] for other
-        /// entities.
+        /// Inhabitants of a place; of other entities those that rank them.
+        population: u32,
+        /// Offset of a place's name in `NAMES`, with [`IS_TOWN`] for a town. [`IS_REGION`], [`IS_DISTRICT`] or
+        /// [`IS_COUNTRY`] for other entities.
         name: u32,
         /// The region that contains a place.
         region: Option<RegionNumber>,
@@ -253,6 +255,12 @@ pub(crate) const IS_REGION: u32 = 1 << 31;
 pub(crate) const IS_TOWN: u32 = 1 << 30;
 /// Marks a postcode district in [`EntityRow::name`].
 pub(crate) const IS_DISTRICT: u32 = 1 << 29;
+
+/// Marks a country in [`EntityRow::name`].
+pub(crate) const IS_COUNTRY: u32 = 1 << 28;
+
+/// Codes of the countries that are found by name: those whose name stands for a small area, as that of a region does.
+pub(crate) const NAMED_COUNTRIES: [&str; 3] = ["GG", "IM", "JE"];
 
 /// Marks a suffix that is a whole name in [`SuffixRow::entity`].
 pub(crate) const IS_WHOLE_NAME: u32 = 1 << 31;

@@ -7,6 +7,8 @@
 #![warn(unreachable_pub)]
 
 mod area;
+mod border;
+mod coordinates;
 mod country;
 mod district;
 mod fold;
@@ -42,9 +44,12 @@ impl Gazetteer {
     /// Searches by text, by container or both (docs/api/places.md).
     ///
     /// Hits come in four groups: exact matches, names that start with the text, names with words that start with the
-    /// words of the text, and similar spellings. In each group, preferred countries come first, then higher ranks.
+    /// words of the text, and similar spellings. In each group, preferred countries come first, then higher ranks. In
+    /// preferred countries, names that start with the whole words of the text are exact matches too, and come first, if
+    /// they have ten times the inhabitants of the largest exact match there: `Newcastle` is Newcastle upon Tyne.
     ///
-    /// A region, country or postcode after a name restricts the search. Of an address with commas, the first part that
+    /// A region, country or postcode after a name, or a postcode before it, restricts the search. A pair of coordinates
+    /// finds the point. Of an address with commas, the first part that
     /// has a match is searched; the British Isles and the preferred countries then come before all others. Without
     /// text, the hits are the contents of the container. An unknown country or container has no hits.
     pub fn search(&self, options: &SearchOptions<'_>) -> Vec<Hit> {
@@ -53,18 +58,28 @@ impl Gazetteer {
 
     /// Returns the address of an id from [`Self::search`]. The position of a container is its centre.
     pub fn find(&self, id: &str) -> Option<ResolvedAddress> {
+        if let Some(point) = id.strip_prefix("point:") {
+            let (lat, lon) = coordinates::parse(point).filter(|at| coordinates::format(*at) == point)?;
+            return Some(resolve::nearest(lat, lon));
+        }
         item::Item::parse(id).map(resolve::resolve)
     }
 
-    /// Returns true if the id is that of a region or a postcode district.
+    /// Returns true if the id is that of a region, a postcode district or a country.
     pub fn is_container(&self, id: &str) -> bool {
         area::Area::container(id).is_some()
     }
 
-    /// Returns the nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees.
+    /// Returns the nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees. The address has
+    /// no country if the place is more than 50 km away.
     pub fn nearest(&self, lat: f64, lon: f64) -> ResolvedAddress {
         resolve::nearest(lat, lon)
     }
+}
+
+/// Returns true if a search text is a pair of coordinates, such as `51.9469,-3.3915`.
+pub fn is_point(text: &str) -> bool {
+    coordinates::parse(text).is_some()
 }
 
 /// Returns the distance in kilometres between two points (latitude and longitude in degrees) on a sphere with a radius

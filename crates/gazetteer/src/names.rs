@@ -42,13 +42,15 @@ impl EntitySet {
     }
 }
 
-/// Entities by how well their best name matches. The sets are disjoint.
+/// Entities by how well their best name matches. The sets are disjoint, except `whole_words`.
 #[derive(Clone, Default)]
 pub(crate) struct NameMatches {
     /// The name is the text.
     pub exact: EntitySet,
     /// The name starts with the text.
     pub prefix: EntitySet,
+    /// Those of `prefix` in whose name a word ends where the text ends.
+    pub whole_words: EntitySet,
     /// Each word of the text is the start of a word of the name, each of a different one.
     pub words: EntitySet,
 }
@@ -59,7 +61,12 @@ pub(crate) fn match_names(text: &str) -> NameMatches {
     for Suffix { offset, entity, is_whole_name } in suffixes_with_prefix(text.as_bytes()) {
         match FOLDED[offset + text.len()] {
             b'\n' if is_whole_name => matches.exact.insert(entity),
-            _ if is_whole_name => matches.prefix.insert(entity),
+            end if is_whole_name => {
+                matches.prefix.insert(entity);
+                if end == b' ' {
+                    matches.whole_words.insert(entity);
+                }
+            }
             _ => matches.words.insert(entity),
         }
     }
@@ -67,6 +74,7 @@ pub(crate) fn match_names(text: &str) -> NameMatches {
         match_words(text, &mut matches.words);
     }
     matches.prefix = matches.prefix.difference(&matches.exact);
+    matches.whole_words = matches.whole_words.difference(&matches.exact);
     matches.words = matches.words.difference(&matches.exact).difference(&matches.prefix);
     matches
 }

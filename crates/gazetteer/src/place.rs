@@ -22,24 +22,30 @@ fn is_town(place: u32) -> bool {
 
 /// Returns the number of the place nearest to a point in degrees. Of several at the same distance, returns the largest.
 pub(crate) fn nearest(lat: f64, lon: f64) -> u32 {
-    let mut search = NearestSearch { from: vector(lat, lon), best: (f64::INFINITY, 0) };
+    nearest_of(lat, lon, |_| true)
+}
+
+/// Returns the nearest of the places that `is_candidate` accepts.
+pub(crate) fn nearest_of(lat: f64, lon: f64, is_candidate: impl Fn(u32) -> bool) -> u32 {
+    let mut search = NearestSearch { from: vector(lat, lon), is_candidate, best: (f64::INFINITY, 0) };
     search.visit(TREE, 0);
     search.best.1
 }
 
-struct NearestSearch {
+struct NearestSearch<F> {
     from: Vector,
+    is_candidate: F,
     /// Squared chord and number of the nearest place so far.
     best: (f64, u32),
 }
 
-impl NearestSearch {
+impl<F: Fn(u32) -> bool> NearestSearch<F> {
     fn visit(&mut self, nodes: &[[u8; 4]], axis: usize) {
         let (left, [root, right @ ..]) = nodes.split_at(nodes.len() / 2) else { return };
         let place = u32::from_le_bytes(*root);
         let at = position(place);
         let candidate = (squared_chord(&self.from, &at), place);
-        if candidate < self.best {
+        if candidate < self.best && (self.is_candidate)(place) {
             self.best = candidate;
         }
         let offset = self.from[axis] - at[axis];

@@ -18,10 +18,28 @@ pub(crate) struct PostcodeMatch {
 
 /// Length of the longest code without its space, in characters.
 const MAX_CODE_CHARS: usize = 7;
+/// Length of the longest outward code.
+const MAX_OUTWARD_CHARS: usize = 4;
+/// Length of a routing key of Ireland.
+const IRISH_KEY_CHARS: usize = 3;
+/// Length of the second part of a British code.
+const INWARD_CHARS: usize = 3;
 
-/// Matches a folded text. Spaces may be missing or misplaced.
+impl PostcodeMatch {
+    fn is_empty(&self) -> bool {
+        self.exact.is_empty() && self.prefix.is_empty() && self.district.is_empty()
+    }
+}
+
+/// Matches a folded text. Spaces may be missing or misplaced. In a code that is none, O and 0 are read as the other one
+/// where only that makes a postcode, and so are I, L and 1.
 pub(crate) fn match_postcode(text: &str) -> PostcodeMatch {
     let upper = text.to_ascii_uppercase();
+    let matched = match_typed(&upper);
+    if matched.is_empty() { match_misread(&upper).unwrap_or_default() } else { matched }
+}
+
+fn match_typed(upper: &str) -> PostcodeMatch {
     let split = upper.split_once(' ');
     if let Some(matched) = split.and_then(|(outward, inward)| match_split(outward, inward)) {
         return matched;
@@ -56,6 +74,70 @@ fn match_compact(code: &str) -> PostcodeMatch {
     match_split(&code[..last_digit], &code[last_digit..])
         .or_else(|| code.split_at_checked(3).and_then(|(key, unique)| match_split(key, unique)))
         .unwrap_or_default()
+}
+
+/// Matches a code with letters for digits or digits for letters: `SW1A OAA`, `SY2O8EW`, `SY2O`, `H9I E2K3`.
+fn match_misread(upper: &str) -> Option<PostcodeMatch> {
+    let is_code = |c: char| c.is_ascii_alphanumeric() || c == ' ';
+    let has_digit = upper.contains(|c: char| c.is_ascii_digit());
+    let is_misread = has_digit && upper.contains(['O', '0', 'I', 'L', '1']) && upper.chars().all(is_code);
+    if !is_misread || upper.len() > MAX_CODE_CHARS + 1 {
+        return None;
+    }
+    if upper.len() <= MAX_OUTWARD_CHARS {
+        let is_typed = |code: &String| code.as_bytes()[0] == upper.as_bytes()[0];
+        let find = |code: String| district::find_british(&code).or_else(|| district::find_irish(&code));
+        let number = readings(upper).filter(is_typed).find_map(find)?;
+        return Some(PostcodeMatch { exact: vec![Item::District(number)], ..PostcodeMatch::default() });
+    }
+    let british = upper.split_at(upper.len() - INWARD_CHARS);
+    let irish = (upper.len() == MAX_CODE_CHARS).then(|| upper.split_at(IRISH_KEY_CHARS));
+    let splits = match upper.split_once(' ') {
+        Some(split) => [Some(split), None],
+        None => [Some(british), irish],
+    };
+    splits.into_iter().flatten().find_map(|(outward, inward)| {
+        let inward = if inward.len() <= INWARD_CHARS { read_inward(inward) } else { inward.to_owned() };
+        // Of a code whose first letter is misread, the whole must exist: "11 8JQ" may be a house number.
+        let is_certain = |code: &str, matched: &PostcodeMatch| {
+            matches!(matched.exact[..], [Item::Unit(_)])
+                || (code.as_bytes()[0] == upper.as_bytes()[0] && !matched.is_empty())
+        };
+        readings(outward)
+            .find_map(|code| match_split(&code, &inward).filter(|matched| is_certain(&code, matched)))
+    })
+}
+
+/// Returns the ways to read an outward code, as it is typed first: those that begin with a letter and have a digit.
+fn readings(outward: &str) -> impl Iterator<Item = String> {
+    let mut all = vec![String::new()];
+    for typed in outward.chars().take(MAX_OUTWARD_CHARS) {
+        let alike: &[char] = match typed {
+            'O' | '0' => &['0', 'O'],
+            'I' | 'L' | '1' => &['1', 'I', 'L'],
+            _ => &[],
+        };
+        let others = alike.iter().copied().filter(|c| *c != typed);
+        let letters: Vec<char> = std::iter::once(typed).chain(others).collect();
+        all = letters.iter().flat_map(|c| all.iter().map(move |start| format!("{start}{c}"))).collect();
+    }
+    let is_code = |code: &String| {
+        code.starts_with(|c: char| c.is_ascii_uppercase())
+            && code.len() == outward.len()
+            && code[1..].find(|c: char| c.is_ascii_digit()).is_some_and(|at| at < 2)
+    };
+    all.into_iter().filter(move |code| is_code(code))
+}
+
+/// Reads an inward code of Great Britain: a digit, then two letters, which are never I or O.
+fn read_inward(typed: &str) -> String {
+    let digit = |c| match c {
+        'O' => '0',
+        'I' | 'L' => '1',
+        _ => c,
+    };
+    let letter = |c| if c == 'I' || c == '1' { 'L' } else { c };
+    typed.chars().zip(0..).map(|(c, at)| if at == 0 { digit(c) } else { letter(c) }).collect()
 }
 
 fn districts(prefix: &str, filter: impl Fn(&DistrictNumber) -> bool) -> Vec<Item> {

@@ -1,11 +1,13 @@
 //! Parsing of a search text into a name and the areas that restrict it.
 
-use crate::CountrySet;
 use crate::area::{Area, Qualifiers};
+use crate::district;
 use crate::fold::fold;
 use crate::item::Item;
 use crate::names::{EntitySet, NameMatches, SpellingIndex, match_names};
 use crate::postcode_match::{PostcodeMatch, match_postcode};
+use crate::tables::entity;
+use crate::{CountrySet, distance_km};
 
 /// Longest text that is searched, in bytes.
 const MAX_TEXT_BYTES: usize = 500;
@@ -15,8 +17,15 @@ const MAX_WORDS: usize = 16;
 const MAX_PARTS: usize = 6;
 /// Maximum number of restrictions: country, container and three areas after the name.
 const MAX_FILTERS: usize = 5;
+/// Words before the name of a place nearby.
+const NEAR: [&str; 2] = ["nr ", "near "];
+/// Distance from a district within which its post town is.
+const MAX_POST_TOWN_DISTANCE_KM: f64 = 30.0;
 /// Number of words that a postcode with misplaced spaces may have: `HR4 9 AR`.
 const MAX_CODE_WORDS: usize = 3;
+
+/// How many times the inhabitants of the largest exact match make an entity well-known whose name starts with the text.
+const WELL_KNOWN_FACTOR: u32 = 10;
 
 /// The postcodes and entities that a text matches.
 #[derive(Default)]
@@ -26,11 +35,22 @@ pub(crate) struct TextMatches {
 }
 
 impl TextMatches {
-    /// Returns all items, grouped by how well they match. In each group, those in the preferred countries come first.
-    pub(crate) fn items(&self, preferred: CountrySet) -> impl Iterator<Item = Item> {
+    /// Returns all items, grouped by how well they match. In each group, those in the preferred countries come first, and
+    /// among the exact matches the [well-known](Self::well_known) entities.
+    pub(crate) fn items<'a>(
+        &'a self,
+        preferred: CountrySet,
+        well_known: &'a [u32],
+    ) -> impl Iterator<Item = Item> + 'a {
         let (postcodes, names) = (&self.postcodes, &self.names);
-        let exact = || postcodes.exact.iter().copied().chain(names.exact.iter().map(Item::from_entity));
-        let prefix = || postcodes.prefix.iter().copied().chain(names.prefix.iter().map(Item::from_entity));
+        let exact = move || {
+            let names = well_known.iter().copied().chain(names.exact.iter());
+            postcodes.exact.iter().copied().chain(names.map(Item::from_entity))
+        };
+        let prefix = move || {
+            let names = names.prefix.iter().filter(|entity| !well_known.contains(entity));
+            postcodes.prefix.iter().copied().chain(names.map(Item::from_entity))
+        };
         let words = preferred_first(preferred, || names.words.iter().map(Item::from_entity));
         preferred_first(preferred, exact)
             .chain(preferred_first(preferred, prefix))
@@ -38,9 +58,31 @@ impl TextMatches {
             .chain(postcodes.district.iter().copied())
     }
 
+    /// Returns the places in preferred countries that people mean although their name only starts with the text: those with
+    /// far more inhabitants than each exact match there, by rank.
+    pub(crate) fn well_known(&self, preferred: CountrySet, filter: &Filter) -> Vec<u32> {
+        if preferred.is_empty() {
+            return vec![];
+        }
+        let is_at_home = |entity: &u32| {
+            let item = Item::from_entity(*entity);
+            item.is_preferred(preferred) && admits(filter, item)
+        };
+        let is_place =
+            |entity: &u32| matches!(Item::from_entity(*entity), Item::Place(_) | Item::District(_));
+        let mut candidates = self.names.whole_words.iter().filter(is_place).filter(is_at_home).peekable();
+        if candidates.peek().is_none() {
+            return vec![];
+        }
+        // A place without known inhabitants counts as one with one.
+        let least = |exact: u32| entity(exact).population.max(1).saturating_mul(WELL_KNOWN_FACTOR);
+        let least = self.names.exact.iter().find(is_at_home).map_or(0, least);
+        candidates.take_while(|candidate| entity(*candidate).population >= least).collect()
+    }
+
     /// Returns the matches, or `None` if the filter admits none of them.
     fn admitted_by(self, filter: &Filter) -> Option<Self> {
-        let is_admitted = self.items(CountrySet::default()).any(|item| admits(filter, item));
+        let is_admitted = self.items(CountrySet::default(), &[]).any(|item| admits(filter, item));
         is_admitted.then_some(self)
     }
 }
@@ -51,7 +93,7 @@ fn preferred_first<I: Iterator<Item = Item>>(
     preferred: CountrySet,
     items: impl Fn() -> I,
 ) -> impl Iterator<Item = Item> {
-    let is_preferred = move |item: &Item| preferred.contains(item.country_number());
+    let is_preferred = move |item: &Item| item.is_preferred(preferred);
     let first = (!preferred.is_empty()).then(&items).into_iter().flatten().filter(is_preferred);
     first.chain(items().filter(move |item| !is_preferred(item)))
 }
@@ -145,8 +187,10 @@ impl QueryParser {
         if let Some(parsed) = self.parse_part(&folded, &filter) {
             return parsed;
         }
+        let near_as_comma = |text: String, near| text.replace(near, ",");
+        let separated = [" nr ", " nr. ", " near "].into_iter().fold(text.to_lowercase(), near_as_comma);
         let parts: Vec<String> =
-            text.split(',').map(fold).filter(|part| !part.is_empty()).take(MAX_PARTS).collect();
+            separated.split(',').map(fold).filter(|part| !part.is_empty()).take(MAX_PARTS).collect();
         let [first, _, ..] = &parts[..] else { return ParsedQuery::without_matches(&folded, &filter) };
         let parsed = self.parse_parts(&parts, &filter);
         let parsed = parsed.unwrap_or_else(|| ParsedQuery::without_matches(first, &filter));
@@ -158,12 +202,51 @@ impl QueryParser {
         match_text(text, filter)
             .map(|matches| ParsedQuery::new(matches, text, filter))
             .or_else(|| self.parse_qualified(text, filter))
+            .or_else(|| self.parse_after_postcode(text, filter))
             .or_else(|| {
                 match_trailing_postcode(text, filter).map(|matches| ParsedQuery::new(matches, "", filter))
             })
             .or_else(|| {
                 self.match_short_form(text, filter).map(|matches| ParsedQuery::new(matches, "", filter))
             })
+            .or_else(|| NEAR.iter().find_map(|near| self.parse_part(text.strip_prefix(near)?, filter)))
+    }
+
+    /// Parses the first words as a postcode. A complete one needs no name, as in `LD3 7EG Brecon`. After a district, the
+    /// name is that of a place in it, as in `HR1 Hereford`, or near it; other words are a house, as in `B4 Barn`.
+    fn parse_after_postcode(&self, text: &str, filter: &Filter) -> Option<ParsedQuery> {
+        if filter.len() >= MAX_FILTERS {
+            return None;
+        }
+        let has_digit = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+        let spaces: Vec<usize> =
+            text.match_indices(' ').map(|(space, _)| space).take(MAX_CODE_WORDS).collect();
+        spaces.into_iter().rev().find_map(|space| {
+            let (code, name) = (&text[..space], &text[space + 1..]);
+            let postcodes = if has_digit(code) { match_postcode(code) } else { return None };
+            let whole = |postcodes| {
+                let matches = TextMatches { postcodes, names: NameMatches::default() };
+                matches.admitted_by(filter).map(|matches| ParsedQuery::new(matches, "", filter))
+            };
+            let is_unknown_unit =
+                !postcodes.district.is_empty() && code.rsplit(' ').next().is_some_and(has_digit);
+            match postcodes.exact[..] {
+                [Item::Unit(_)] => whole(postcodes),
+                [Item::District(district), ..] => {
+                    let mut inside = filter.clone();
+                    inside.push(vec![Area::District(district)]);
+                    let is_near = |entity| {
+                        let at = Item::from_entity(entity).degrees();
+                        distance_km(at, district::degrees(district)) <= MAX_POST_TOWN_DISTANCE_KM
+                    };
+                    self.parse_part(name, &inside).or_else(|| {
+                        match_names(name).exact.iter().any(is_near).then(|| whole(postcodes)).flatten()
+                    })
+                }
+                _ if is_unknown_unit => whole(postcodes),
+                _ => None,
+            }
+        })
     }
 
     /// Parses the last words as an area or a postcode, and the words before them as a name in that area.

@@ -4,8 +4,9 @@ use std::iter;
 
 use crate::CountrySet;
 use crate::area::Area;
-use crate::item::{Hit, Item};
+use crate::item::{Hit, HitKind, Item};
 use crate::query::{Filter, ParsedQuery, QueryParser, admits};
+use crate::{coordinates, resolve};
 
 /// Options of a search. Without text and container there are no hits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +37,26 @@ impl SearchIndex {
 
     /// Returns the hits of the page. There are none if the country or container is unknown.
     pub(crate) fn search(&self, options: &SearchOptions<'_>) -> Vec<Hit> {
+        if let Some(at) = options.text.and_then(coordinates::parse) {
+            let hits = Self::at_point(at, options).into_iter();
+            return hits.skip(options.offset).take(options.limit).collect();
+        }
         self.items(options).unwrap_or_default().into_iter().map(Item::hit).collect()
+    }
+
+    /// Returns the point, if it is in the country and the container of the search.
+    fn at_point((lat, lon): (f64, f64), options: &SearchOptions<'_>) -> Option<Hit> {
+        let areas = [options.country.map(Area::country), options.within.map(Area::container)];
+        let item = resolve::item_at(lat, lon);
+        let is_inside = |area: Option<Area>| Some(area?.contains(item?));
+        if areas.into_iter().flatten().any(|area| is_inside(area) != Some(true)) {
+            return None;
+        }
+        let address = resolve::nearest(lat, lon).address;
+        let mut parts = vec![address.name, address.region, address.country_name];
+        parts.retain(|part| !part.is_empty());
+        let text = coordinates::format((lat, lon));
+        Some(Hit { id: format!("point:{text}"), kind: HitKind::Place, text, description: parts.join(", ") })
     }
 
     /// Returns the items of the page, or `None` if the country or container is unknown.
@@ -57,7 +77,8 @@ impl SearchIndex {
         let ParsedQuery { matches, name, filter, british_isles_first } = self.0.parse(text, filter);
         let preferred = options.preferred;
         let similar = iter::once_with(|| self.0.similar(&name, &matches.names, preferred)).flatten();
-        let mut items = matches.items(preferred).chain(similar);
+        let well_known = matches.well_known(preferred, &filter);
+        let mut items = matches.items(preferred, &well_known).chain(similar);
         if british_isles_first {
             let is_first =
                 |item: &Item| item.is_in_british_isles() || preferred.contains(item.country_number());
@@ -77,42 +98,38 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::country::region_by_number;
-    use crate::district;
     use crate::fold::fold;
+    use crate::layout::{IS_WHOLE_NAME, SuffixRow};
     use crate::spelling::tests::edits;
-    use crate::tables::ENTITIES;
+    use crate::tables::{ENTITIES, FOLDED, SUFFIXES, entity};
 
-    /// Folded aliases by the id of the place.
-    static ALIASES: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
-        let mut rows = csv::Reader::from_reader(include_bytes!("../data/own_names.csv").as_slice());
-        let rows = rows.records().map(Result::unwrap);
-        rows.map(|row| (format!("place:{}", &row[0]), row[1].split('|').map(fold).collect())).collect()
+    /// All folded names by entity.
+    static NAMES: LazyLock<Vec<Vec<&str>>> = LazyLock::new(|| {
+        let mut names = vec![vec![]; ENTITIES.len()];
+        for row in SUFFIXES.iter().map(SuffixRow::read).filter(|row| row.entity & IS_WHOLE_NAME != 0) {
+            let name = FOLDED[row.offset as usize..].split(|byte| *byte == b'\n').next().unwrap();
+            names[(row.entity & !IS_WHOLE_NAME) as usize].push(str::from_utf8(name).unwrap());
+        }
+        names
     });
 
-    static NAMES: LazyLock<Vec<Vec<String>>> =
-        LazyLock::new(|| (0..ENTITIES.len() as u32).map(|entity| names(Item::from_entity(entity))).collect());
-
-    /// Returns all folded names of an entity.
-    fn names(item: Item) -> Vec<String> {
-        let mut names = vec![fold(&item.text())];
-        if let Item::District(number) = item {
-            names = vec![fold(district::place(number))];
-            names.extend(names[0].strip_prefix("dublin ").map(|number| format!("dublin {number:0>2}")));
-        }
-        names.extend(ALIASES.get(&item.hit().id).into_iter().flatten().cloned());
-        if let Item::Region(number) = item {
-            names.extend(region_by_number(number).aliases().map(fold));
-        }
-        for i in 0..names.len() {
-            let padded = format!(" {} ", names[i]);
-            for (from, to) in [(" st ", " saint "), (" saint ", " st ")] {
-                names.push(padded.replace(from, to).trim().to_owned());
-            }
-        }
-        names.sort_unstable();
-        names.dedup();
-        names
+    /// Returns which entities come before exact matches.
+    fn well_known(names: &[Vec<&str>], text: &str, preferred: CountrySet) -> impl Fn(u32) -> bool {
+        let home = |number: &u32| Item::from_entity(*number).is_preferred(preferred);
+        let is_exact = |number: &u32| names[*number as usize].contains(&text);
+        let largest =
+            (0..names.len() as u32).filter(home).find(is_exact).map(|exact| entity(exact).population);
+        let least = largest.map_or(0, |population| 10 * u64::from(population.max(1)));
+        let start = format!("{text} ");
+        let all: Vec<bool> = (0..names.len() as u32)
+            .map(|number| {
+                let is_place = !matches!(Item::from_entity(number), Item::Region(_) | Item::Country(_));
+                let starts = names[number as usize].iter().any(|name| name.starts_with(&start));
+                let is_large = u64::from(entity(number).population) >= least;
+                is_place && home(&number) && starts && is_large && !is_exact(&number)
+            })
+            .collect();
+        move |number| all[number as usize]
     }
 
     /// Returns how well a name matches a text: 0 exact, 1 prefix, 2 words, 3 one edit, 4 two edits.
@@ -166,11 +183,15 @@ mod tests {
             }
             let text: String = letters.into_iter().collect();
             prop_assume!(text.len() > 2 && !text.contains(|c: char| c.is_ascii_digit()));
-            let best = |names: &Vec<String>| names.iter().filter_map(|name| match_class(name, &text)).min();
+            let best = |names: &Vec<&str>| names.iter().filter_map(|name| match_class(name, &text)).min();
+            let is_well_known = well_known(&NAMES, &text, preferred);
             let mut model: Vec<_> =
                 NAMES.iter().zip(0..).filter_map(|(names, entity)| Some((best(names)?, entity))).collect();
-            let is_other = |entity| !codes.contains(&Item::from_entity(entity).country().iso);
-            model.sort_unstable_by_key(|(class, entity)| (*class, is_other(*entity), *entity));
+            model.sort_unstable_by_key(|(class, entity)| {
+                let is_other = !Item::from_entity(*entity).is_preferred(preferred);
+                let is_first = is_well_known(*entity);
+                (if is_first { 0 } else { *class }, is_other, !is_first, *entity)
+            });
             let model: Vec<_> = model.into_iter().map(|(_, entity)| Item::from_entity(entity)).collect();
             let options = SearchOptions { text: Some(&text), preferred, limit: usize::MAX, ..SearchOptions::default() };
             prop_assert_eq!(SearchIndex::open().items(&options).unwrap(), model);

@@ -3,7 +3,9 @@
 //! [`crate::layout`] has the columns of the rows. Other numbers are little endian with 32 bits. [`list`] describes
 //! tables of lists.
 
-use crate::layout::{BoundsRow, DistrictRow, EntityRow, RegionRow, SectorRow, SuffixRow};
+use crate::layout::{
+    BoundsRow, Column, Coordinates, DistrictRow, EntityRow, RegionRow, SectorRow, SuffixRow,
+};
 
 macro_rules! table {
     ($name:literal) => {
@@ -20,6 +22,8 @@ macro_rules! bytes {
 pub(crate) static ENTITIES: &[[u8; EntityRow::BYTES]] = table!("entities");
 /// Entity numbers of places, sorted by GeoNames id.
 pub(crate) static BY_ID: &[[u8; 4]] = table!("by_id");
+/// Entity numbers of the countries that are found by name.
+pub(crate) static NAMED_COUNTRIES: &[[u8; 4]] = table!("named_countries");
 /// Postcode districts in natural order of their codes.
 pub(crate) static DISTRICTS: &[[u8; DistrictRow::BYTES]] = table!("districts");
 /// Regions, sorted by code.
@@ -31,6 +35,9 @@ pub(crate) static NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/names"))
 /// The k-d tree of places: entity numbers. The root of each subtree is the middle of its range. The axes are x, y and z
 /// in turn.
 pub(crate) static TREE: &[[u8; 4]] = table!("tree");
+
+/// The border of Ireland and the United Kingdom, from the Irish Sea to the Atlantic.
+pub(crate) static IRISH_BORDER: &[[u8; Coordinates::BYTES]] = table!("irish_border");
 
 /// Folded names of entities, one on each line.
 pub(crate) static FOLDED: &[u8] = bytes!("folded");

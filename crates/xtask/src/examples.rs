@@ -1,16 +1,25 @@
 //! Runs the examples of `deploy/examples` against services of this machine.
 
-use std::env;
+use std::fs::{OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
 use testkit::processes::interrupt::Interrupt;
 use testkit::processes::service::ServiceConfig;
+use testkit::processes::tokens::{DevKeys, Identity};
 use testkit::processes::{checkout, process};
 
 /// The program that sends the requests.
 const RUNNER: &str = "deploy/examples/run";
+/// The script that sets the tokens, whose people [`write_environment`] uses.
+const PEOPLE: &str = "deploy/examples/env.sh";
+/// The variables of the base URLs.
+const VARIABLES: [&str; 3] = ["SYSTEM", "LOGISTICS", "LIVESTOCK"];
 
 /// Returns whether curl is installed.
 pub fn has_curl() -> bool {
@@ -22,7 +31,7 @@ pub fn has_curl() -> bool {
 pub fn run(services: &[ServiceConfig], data: &Path, verbose: bool, interrupt: &Interrupt) -> Result<()> {
     let mut command = Command::new(checkout::root().join(RUNNER));
     command.args(verbose.then_some("--verbose")).env_remove("AT");
-    for (variable, service) in ["SYSTEM", "LOGISTICS", "LIVESTOCK"].iter().zip(services) {
+    for (variable, service) in VARIABLES.iter().zip(services) {
         command.env(variable, service.url());
     }
     // deploy/examples/env.sh gets tokens from `xtask token --data DATA`.
@@ -38,6 +47,49 @@ pub fn run(services: &[ServiceConfig], data: &Path, verbose: bool, interrupt: &I
     Ok(())
 }
 
+/// Writes a file of the data folder that sets the base URLs and a token for each person of the examples, readable by
+/// its owner only. Returns its path.
+pub fn write_environment(
+    services: &[ServiceConfig],
+    data: &Path,
+    keys: &DevKeys,
+    ttl: Duration,
+) -> Result<PathBuf> {
+    let mut lines =
+        String::from("# The services of `cargo xtask up`, and a token for each person of the examples.\n");
+    for (variable, service) in VARIABLES.iter().zip(services) {
+        lines.extend(["export ", variable, "='", &service.url(), "'\n"]);
+    }
+    let people =
+        fs::read_to_string(checkout::root().join(PEOPLE)).with_context(|| format!("cannot read {PEOPLE}"))?;
+    for [variable, user, name, org, org_name, role] in people.lines().filter_map(person) {
+        let roles: Vec<String> =
+            Some(role).filter(|role| !role.is_empty()).map(str::to_owned).into_iter().collect();
+        let (name, org, org_name) = (Some(name), Some(org), Some(org_name));
+        let token = Identity { user, name, org, org_name, roles: &roles }.token(keys, ttl);
+        lines.extend(["export ", variable, "='", &token, "'\n"]);
+    }
+    let path = data.join("env.sh");
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(&path);
+    let written = file.and_then(|mut file| {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+        file.write_all(lines.as_bytes())
+    });
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(path)
+}
+
+/// Reads a line of [`PEOPLE`] that sets a token: `person VARIABLE USER NAME ORGANISATION "NAME" [ROLE]`.
+fn person(line: &str) -> Option<[&str; 6]> {
+    let words = line.trim().trim_end_matches("&&").trim().strip_prefix("person ")?;
+    let (before, rest) = words.split_once(" \"")?;
+    let (org_name, role) = rest.split_once('"')?;
+    let mut before = before.split(' ');
+    let mut next = || before.next();
+    Some([next()?, next()?, next()?, next()?, org_name, role.trim()])
+}
+
 /// Returns the path of this program. Linux marks it if cargo has replaced the file since the program started.
 fn own_path() -> Result<PathBuf> {
     let path = env::current_exe().context("cannot find the path of this program")?;
@@ -47,12 +99,36 @@ fn own_path() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::process::Output;
 
     use testkit::processes::http::listen;
 
     use super::*;
+
+    #[test]
+    fn the_environment_has_urls_and_tokens_for_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = DevKeys::load_or_create(folder.path()).unwrap();
+        let config = crate::launch::config(&Default::default(), folder.path(), 9000, &Vec::new());
+        let services = config.services().unwrap();
+        let path = write_environment(&services, folder.path(), &keys, Duration::from_secs(60)).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let shell = format!(". '{}' && echo $LIVESTOCK $RUTH $ANNA", path.display());
+        let output = Command::new("sh").args(["-euc", &shell]).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let [url, ruth, anna] = text.split_whitespace().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert!(url == "http://127.0.0.1:9002" && ruth.starts_with("ey") && anna.starts_with("ey"), "{text}");
+        assert_eq!(fs::read_to_string(&path).unwrap().matches("='ey").count(), 8);
+    }
+
+    #[test]
+    fn reads_the_people_of_the_examples() {
+        let read = person(r#"    person ANNA anna Anna drover "Drover" admin"#).unwrap();
+        assert_eq!(read, ["ANNA", "anna", "Anna", "drover", "Drover", "admin"]);
+        let read = person(r#"person RUTH ruth Ruth hereford-haulage "Hereford Haulage" &&"#).unwrap();
+        assert_eq!(read, ["RUTH", "ruth", "Ruth", "hereford-haulage", "Hereford Haulage", ""]);
+        assert!(person("person() {").is_none() && person("# person").is_none());
+    }
 
     const ID: &str = "0198f0c1-7b1a-7c3e-8a55-0a1b2c3d4e5f";
 

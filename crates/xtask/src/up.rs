@@ -52,7 +52,8 @@ pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
                 // A service that has ended explains more than the request that failed.
                 .or_else(|error| running.stack.check_running().and(Err(error)))?;
         }
-        print!("\n{}{webhook}", introduction(&services, &data, &running.keys));
+        let environment = examples::write_environment(&services, &data, &running.keys, TOKEN_TTL)?;
+        print!("\n{}{webhook}", introduction(&services, &data, &running.keys, &environment));
         while !interrupt.requested() {
             running.stack.check_running()?;
             sleep(Duration::from_millis(200));
@@ -81,7 +82,7 @@ fn demonstrate(
 }
 
 /// How to call the services: their URLs and a request to copy.
-fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys) -> String {
+fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys, environment: &Path) -> String {
     let rows: Vec<[String; 4]> = services
         .iter()
         .map(|service| {
@@ -110,10 +111,12 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys) -> Stri
          curl -H 'Authorization: Bearer {token}' '{}/v1/loads?limit=5'\n\n\
          On the documentation pages, press Authorize and paste this token of Carys with the role admin. With --demo, \
          every operation succeeds with its example:\n\n  {docs_token}\n\n\
+         Base URLs and a token for each person of the examples, in another terminal:\n\n  . '{}'\n\n\
          A token for another user: cargo xtask token --data '{}' --user NAME --org ORGANISATION\n\
          Ctrl-C stops everything.\n",
         text_table::render(["service", "base URL", "documentation", "log"], &rows),
         services[1].url(),
+        environment.display(),
         data.display(),
     )
 }
@@ -128,7 +131,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let keys = DevKeys::load_or_create(folder.path()).unwrap();
         let config = launch::config(&BackendArgs::default(), folder.path(), 9000, &Vec::new());
-        let text = introduction(&config.services().unwrap(), folder.path(), &keys);
+        let environment = folder.path().join("env.sh");
+        let text = introduction(&config.services().unwrap(), folder.path(), &keys, &environment);
         assert!(text.contains("http://127.0.0.1:9002/docs/"), "{text}");
         assert!(text.contains("'http://127.0.0.1:9001/v1/loads?limit=5'"), "{text}");
     }

@@ -22,6 +22,9 @@ pub struct Settings {
     /// them, no further ones are saved. At most 1 TiB.
     #[serde(deserialize_with = "within::<0, 1_099_511_627_776, _, _>")]
     pub saved_search_bytes: i64,
+    /// Number of days after which enquiries are deleted, 1 to 36,500.
+    #[serde(deserialize_with = "within::<1, 36_500, _, _>")]
+    pub enquiry_retention_days: u32,
     /// Allows receivers of webhooks in private networks and on this machine, and those without TLS.
     pub webhook_allow_private: bool,
     /// Time within which a receiver must respond, in milliseconds, up to five minutes. After a crash, interrupted
@@ -61,6 +64,7 @@ impl Default for Settings {
             categories_file: None,
             public_listings: false,
             saved_search_bytes: 128 << 20,
+            enquiry_retention_days: 365,
             webhook_allow_private: false,
             webhook_timeout_ms: 10_000,
             webhook_retry_seconds: 15,

@@ -15,5 +15,7 @@ pub(crate) const SAVED_SEARCH: &str = "01955bf1-6c00-7a40-8000-000000000001";
 pub(crate) const SAVED_SEARCH_TO_DELETE: &str = "01955bf1-6c00-7a40-8000-000000000002";
 /// An active listing of another farm.
 pub(crate) const FOREIGN_LISTING: &str = "01955bf1-6c00-7a10-8000-000000000104";
+/// An enquiry about [`LISTING`].
+pub(crate) const ENQUIRY: &str = "01955bf1-6c00-7a50-8000-000000000001";
 /// An open report of that listing, by a third user.
 pub(crate) const REPORT: &str = "01955bf1-6c00-7a10-8000-000000000111";

@@ -5,6 +5,7 @@
 mod breeds;
 mod categories;
 mod config;
+mod enquiries;
 mod examples;
 mod listings;
 mod personal_data;
@@ -80,6 +81,7 @@ pub struct Livestock {
     parameter_rules: Arc<ParameterRules>,
     /// The most bytes of saved searches with `notify` in memory.
     saved_search_bytes: i64,
+    enquiry_retention_days: u32,
     /// Identifies this process in leases.
     replica: Id,
 }
@@ -99,6 +101,7 @@ impl Service for Livestock {
     const PORT: u16 = 8083;
     const TAGS: &'static [(&'static str, &'static str)] = &[
         ("categories", "Categories of listings"),
+        ("enquiries", "Enquiries of users about listings of others"),
         ("events", "What changed, to follow it: the feed of events"),
         ("listings", "Listings of animals and supplies, and their lifecycle"),
         ("public listings", "Active listings for visitors without a token"),
@@ -123,6 +126,7 @@ impl Service for Livestock {
 
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
+        enquiries::routes(v1);
         reports::routes(v1);
         saved_searches::routes(v1);
         wishlist::routes(v1);
@@ -141,6 +145,7 @@ impl Service for Livestock {
     fn register_metrics() {
         common::feed::register_metrics();
         listings::register_metrics();
+        enquiries::register_metrics();
         reports::register_metrics();
         saved_searches::register_metrics();
         webhook_events::register_metrics();
@@ -162,7 +167,9 @@ impl Service for Livestock {
         context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let categories = Arc::new(Categories::open(settings.categories_file.as_deref())?);
         let breeds = Breeds::embedded()?;
-        let samples = listings::sample_events(&categories, &breeds)?;
+        let mut samples = listings::sample_events(&categories, &breeds)?;
+        let enquiry = enquiries::sample_event(&samples[0].1["listing"])?;
+        samples.push((webhook_events::ENQUIRY, enquiry));
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -174,6 +181,7 @@ impl Service for Livestock {
             files,
             parameter_rules: Arc::new(ParameterRules::new(categories.clone())?),
             saved_search_bytes: settings.saved_search_bytes,
+            enquiry_retention_days: settings.enquiry_retention_days,
             replica: Id::new(),
             categories,
             breeds,
@@ -186,6 +194,7 @@ impl Service for Livestock {
     async fn create_demo_data(&self) -> anyhow::Result<()> {
         listings::create_demo_data(&self.db, &self.categories, &self.breeds).await?;
         self.db.write(reports::create_demo_report).await?;
+        self.db.write(enquiries::create_demo_enquiry).await?;
         saved_searches::create_demo_data(&self.db).await?;
         Ok(self.webhooks.create_demo_data(webhook_events::PUBLISHED).await?)
     }
@@ -208,6 +217,7 @@ impl Service for Livestock {
             Matcher::new(&service.db, &service.parameter_rules, service.replica)
                 .run(|| service.webhooks.wake()),
             saved_searches::report_lag(&service.db),
+            enquiries::run_retention(&service.db, service.enquiry_retention_days),
             service.feed.run(&service.db, listings::find_new_events),
         );
     }

@@ -15,7 +15,7 @@ diesel::table! {
         // when it was the creation of every listing. Its indexes and the previous release use it.
         #[sql_name = "created_at"]
         published_at -> database::TimestampSql,
-        // The organisation's name for sorting: folded, then as it is. See `common::wire::sort_key`.
+        // The organisation's name as a key for sorting (`common::wire::sort_key`).
         organisation_key -> Text,
         // Sort key: ten-thousandths of the currency's unit.
         price -> Nullable<BigInt>,
@@ -29,7 +29,7 @@ diesel::table! {
         quantity -> Nullable<BigInt>,
         // Day of birth of a dog: `(year * 12 + month) * 32 + day`, months from 0. See `calendar::day`.
         born -> Nullable<BigInt>,
-        // The name as it is compared, see `common::wire::comparison_key`. Also the next two columns.
+        // As it is compared (`common::wire::comparison_key`), as are the next two columns.
         breed -> Nullable<Text>,
         breed_type -> Nullable<Text>,
         breed_society -> Nullable<Text>,
@@ -166,6 +166,34 @@ diesel::table! {
         // `dismissed` or `listing_removed`; NULL while the report is open. Also the next column.
         outcome -> Nullable<Text>,
         note -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    // Enquiries about listings. On PostgreSQL, the database assigns `n` and `position`.
+    enquiries (n) {
+        // A number that no event of a listing has.
+        n -> BigInt,
+        position -> BigInt,
+        id -> database::IdSql,
+        listing_id -> database::IdSql,
+        // The organisation and the revision of the listing.
+        organisation_id -> Text,
+        revision -> BigInt,
+        // The sender. An empty text after an erasure.
+        user_id -> Text,
+        // Days since 1970-01-01 in UTC.
+        day -> BigInt,
+        // The number of the enquiry among those of the sender that day, from 1.
+        slot -> BigInt,
+        message -> Text,
+        name -> Text,
+        phone -> Nullable<Text>,
+        email -> Nullable<Text>,
+        // `open` or `answered`.
+        status -> Text,
+        created_at -> database::TimestampSql,
+        answered_at -> Nullable<database::TimestampSql>,
     }
 }
 

@@ -12,6 +12,9 @@ pub(crate) const MATCHED: &str = "listing.matched";
 /// A listing was closed.
 pub(crate) const CLOSED: &str = "listing.closed";
 
+/// Somebody enquired about a listing.
+pub(crate) const ENQUIRY: &str = "listing.enquiry";
+
 const fn of_listing(name: &'static str, summary: &'static str) -> EventDescription {
     EventDescription {
         name,
@@ -27,7 +30,7 @@ const fn of_listing(name: &'static str, summary: &'static str) -> EventDescripti
     }
 }
 
-const EVENTS: [EventDescription; 4] = [
+const EVENTS: [EventDescription; 5] = [
     of_listing(PUBLISHED, "A listing was published."),
     of_listing(UPDATED, "An active listing was edited."),
     of_listing(CLOSED, "A listing was closed."),
@@ -43,6 +46,14 @@ const EVENTS: [EventDescription; 4] = [
             ("matches", DataSchema::Matches),
             ("listing", DataSchema::Named("Listing")),
         ],
+        is_subscribable: true,
+    },
+    EventDescription {
+        name: ENQUIRY,
+        summary: "Somebody enquired about a listing.",
+        schema: "ListingEnquiryMessage",
+        data: &[("listing", DataSchema::Named("Listing")), ("enquiry", DataSchema::Named("Enquiry"))],
+        optional: &[],
         is_subscribable: true,
     },
 ];

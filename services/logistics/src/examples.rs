@@ -20,6 +20,10 @@ pub(crate) const LOAD_TO_COLLECT: &str = "01955bf1-6c00-7a10-8000-000000000007";
 pub(crate) const LOAD_TO_REJECT: &str = "01955bf1-6c00-7a10-8000-000000000008";
 /// A cancelled load that can be reopened.
 pub(crate) const LOAD_TO_REOPEN: &str = "01955bf1-6c00-7a10-8000-000000000009";
+/// An upcoming load that [`BATCH`] created.
+pub(crate) const LOAD_OF_BATCH: &str = "01955bf1-6c00-7a10-8000-00000000000a";
+/// A batch whose loads can be cancelled.
+pub(crate) const BATCH: &str = "01955bf1-6c00-7a10-8000-00000000000b";
 /// Claim `sub` of a driver.
 pub(crate) const DRIVER: &str = "driver-megan";
 /// An organisation that the examples block.

@@ -21,7 +21,7 @@ use common::cli::Checks;
 use common::feed::Feed;
 use common::personal_data::RecordKind;
 use common::system::{Shares, SystemClient};
-use common::{Service, ServiceContext, Verifier};
+use common::{CallerObserver, Service, ServiceContext, Verifier};
 use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Migrations};
 use include_dir::include_dir;
 use serde_json::Value;
@@ -65,6 +65,8 @@ pub struct Logistics {
     notifications: Arc<notifications::Dispatcher>,
     webhooks: Webhooks,
     batches: loads::Batches,
+    callers: Arc<loads::KnownCallers>,
+    address_book: loads::AddressBook,
     weight_tolerance: loads::WeightTolerance,
 }
 
@@ -78,7 +80,10 @@ impl Service for Logistics {
         ("loads", "Loads, their history, and proofs of their delivery"),
         ("events", "What changed, to follow it: the feed of events"),
         ("notifications", "Sending loads to drivers and carriers, and the log of these notifications"),
-        ("organisations", "Organisations that the caller's organisation has blocked"),
+        (
+            "organisations",
+            "The address book of the caller's organisation, and the organisations that it has blocked",
+        ),
         ("webhooks", "Webhooks of organisations, and their deliveries"),
     ];
     type Settings = Settings;
@@ -109,6 +114,8 @@ impl Service for Logistics {
 
     fn configure(logistics: &Data<Self>, app: &mut web::ServiceConfig) {
         app.app_data(Data::new(logistics.webhooks.clone()));
+        let callers = logistics.callers.clone();
+        app.app_data(Data::new(CallerObserver::new(move |caller| callers.see(caller))));
     }
 
     fn commands() -> Vec<Command> {
@@ -142,6 +149,7 @@ impl Service for Logistics {
         context.verifier.accept_service_accounts_of(&settings.system_url)?;
         let catalogue = commodities::Catalogue::open(settings.commodities_file.as_deref())?;
         let samples = webhook_events::samples(&catalogue)?;
+        let callers = Arc::<loads::KnownCallers>::default();
         Ok(Self {
             db: context.db.clone(),
             public_url: context.public_url.clone(),
@@ -149,6 +157,8 @@ impl Service for Logistics {
             shares: Shares::new(&context.db, &context.traces, files.clone()),
             files,
             batches: loads::Batches::new(settings)?,
+            address_book: loads::AddressBook::new(&context.db, &callers),
+            callers,
             commodities: Arc::new(catalogue),
             notifications: Arc::new(notifications::Dispatcher::new(
                 notifications::Channel::open(settings)?,
@@ -176,6 +186,8 @@ impl Service for Logistics {
             logistics.webhooks.run(),
             loads::run_fulltext_indexer(db),
             loads::run_backfill(db),
+            logistics.callers.run(db),
+            loads::run_address_book(db),
             loads::run_large_imports(db, &logistics.batches, &logistics.webhooks),
             logistics.shares.run(),
             logistics.feed.run(db, loads::find_new_events),

@@ -16,6 +16,25 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// The batches that stored something: the newest 10,000 of each organisation.
+    load_batches (id) {
+        /// UUIDv7: the order of lists.
+        id -> database::IdSql,
+        /// Empty for an `admin` without an organisation.
+        organisation_id -> Text,
+        user_id -> Text,
+        user_name -> Text,
+        /// The names of the files, as a JSON array.
+        files -> database::JsonSql,
+        created_at -> database::TimestampSql,
+        /// The number of loads that were created.
+        created -> BigInt,
+        /// The number of loads that were changed.
+        updated -> BigInt,
+    }
+}
+
+diesel::table! {
     /// Loads: the document, and the columns that are derived from it for searching and sorting.
     loads (id) {
         /// UUIDv7.
@@ -67,6 +86,8 @@ diesel::table! {
         creator_name -> Nullable<Text>,
         /// The proof of delivery after corrections, as JSON. `proof` keeps the original.
         corrected_proof -> Nullable<database::JsonSql>,
+        /// The batch that created the load. NULL for other loads.
+        batch_id -> Nullable<database::IdSql>,
     }
 }
 
@@ -87,6 +108,8 @@ diesel::table! {
         reason -> Nullable<Text>,
         /// Members of requests with their values before and after, as JSON.
         changes -> Nullable<database::JsonSql>,
+        /// The text of a note.
+        text -> Nullable<Text>,
         /// The place of the event in the feed, together with `n`. See `database::feed`.
         position -> BigInt,
         /// The revision of the load after the event.
@@ -125,6 +148,16 @@ diesel::table! {
 }
 
 diesel::table! {
+    /// The last notes that users wrote, whose number in a period is limited.
+    user_notes (user_id, n) {
+        user_id -> Text,
+        /// Counts the notes of the user, from 1.
+        n -> BigInt,
+        at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
     /// The loads that each user created, on SQLite only. Loads that wait for the full-text index may be missing.
     load_creators (creator_id, load_id) {
         creator_id -> Text,
@@ -144,6 +177,42 @@ diesel::table! {
         /// 1 to 1,000, different for each block of an organisation.
         slot -> Integer,
         blocked_at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    /// The organisations and users that have called the service.
+    known_callers (kind, id) {
+        /// `organisation` or `driver`: any user can be a driver.
+        kind -> Text,
+        id -> Text,
+        /// The name in the tokens. NULL if none had one.
+        name -> Nullable<Text>,
+        /// The day of the last write, in days since 1970.
+        written_on -> Integer,
+    }
+}
+
+diesel::table! {
+    /// The address books: whom the loads of an organisation name, the organisation itself included.
+    contacts (organisation_id, kind, contact_id) {
+        organisation_id -> Text,
+        /// `organisation` or `driver`.
+        kind -> Text,
+        contact_id -> Text,
+        name -> Nullable<Text>,
+        /// The folded name, or id without a name: its first 100 characters.
+        name_key -> Text,
+        /// The text that queries match: the folded name and id.
+        words -> Text,
+    }
+}
+
+diesel::table! {
+    /// The last event from which contacts were taken: one row, at first before all events.
+    contacts_position (n) {
+        position -> BigInt,
+        n -> BigInt,
     }
 }
 

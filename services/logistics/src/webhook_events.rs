@@ -24,6 +24,10 @@ const LOAD: &[(&str, DataSchema)] = &[("load", DataSchema::Named("Load"))];
 /// `data` of the revocation of a driver. To a carrier that lost the load, `load` has `id` and `reference` only.
 const REVOKED_DRIVER: &[(&str, DataSchema)] =
     &[("driverId", DataSchema::Text), ("load", DataSchema::Named("Load"))];
+/// `data` of a note.
+const NOTE: &[(&str, DataSchema)] = &[("load", DataSchema::Named("Load")), ("text", DataSchema::Text)];
+/// Who wrote a note.
+const AUTHOR: &[(&str, DataSchema)] = &[("userId", DataSchema::Text), ("organisationId", DataSchema::Text)];
 /// `data` of the event of a carrier that lost a load.
 const RELEASED: &[(&str, DataSchema)] =
     &[("load", DataSchema::Object(&[("id", DataSchema::Id), ("reference", DataSchema::Text)]))];
@@ -76,7 +80,7 @@ const fn to_drivers(event: notifications::Event, summary: &'static str) -> Event
     }
 }
 
-const EVENTS: [EventDescription; 17] = [
+const EVENTS: [EventDescription; 18] = [
     of_load("load.created", "A load was created."),
     of_load("load.updated", "A load was edited."),
     of_load("load.cancelled", "A load was cancelled."),
@@ -94,6 +98,14 @@ const EVENTS: [EventDescription; 17] = [
         schema: "DriverRevokedMessage",
         data: REVOKED_DRIVER,
         optional: DETAILS,
+        is_subscribable: true,
+    },
+    EventDescription {
+        name: "load.noted",
+        summary: "Somebody wrote a note on a load.",
+        schema: "LoadNotedMessage",
+        data: NOTE,
+        optional: AUTHOR,
         is_subscribable: true,
     },
     EventDescription {

@@ -102,6 +102,21 @@ impl Caller {
     }
 }
 
+/// A function of a service that is called with the caller of each request (app data). It must not block.
+pub struct CallerObserver(Box<dyn Fn(&Caller) + Send + Sync>);
+
+impl CallerObserver {
+    /// Creates an observer.
+    pub fn new(observe: impl Fn(&Caller) + Send + Sync + 'static) -> Self {
+        Self(Box::new(observe))
+    }
+
+    /// Calls the function.
+    pub(crate) fn observe(&self, caller: &Caller) {
+        (self.0)(caller);
+    }
+}
+
 /// The result of authentication, which the middleware stores in the extensions of the request.
 #[derive(Clone)]
 pub(crate) struct Authentication(pub(crate) Result<Caller, AuthError>);

@@ -17,7 +17,7 @@ pub(super) const ADMIN: &str = "admin";
 pub enum Role {
     /// Reads what its organisation may read, and changes nothing but its own saved searches and wishlist.
     Viewer,
-    /// Reads loads and files, uploads files, and proves deliveries.
+    /// Reads loads and files, uploads files, proves deliveries, and writes notes.
     Weighbridge,
 }
 
@@ -32,7 +32,7 @@ impl Role {
         match self {
             Self::Viewer => "The role viewer may read, and change its own saved searches and wishlist only.",
             Self::Weighbridge => {
-                "The role weighbridge may read loads and files, upload files and prove deliveries only."
+                "The role weighbridge may read loads and files, upload files, prove deliveries and write notes only."
             }
         }
     }

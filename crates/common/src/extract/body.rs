@@ -23,8 +23,8 @@ use crate::response::validation::{Code, ValidationErrors};
 #[derive(Clone, Copy)]
 pub(crate) struct JsonLimit(pub usize);
 
-/// A JSON body that was validated by its schema. Only [`Body::check`] and [`Body::check_with_files`] give access to it,
-/// so that no handler can skip the rules that a schema cannot express.
+/// A JSON body that was validated by its schema. Only [`Body::check`], [`Body::check_and_complete`] and
+/// [`Body::check_with_files`] give access to it, so that no handler can skip the rules that a schema cannot express.
 pub struct Body<T> {
     value: T,
     errors: ValidationErrors,

@@ -40,6 +40,10 @@ const COMMENT_INTERVAL: Duration = Duration::from_secs(5);
 const STREAM_TIME: Duration = Duration::from_secs(30 * 60);
 /// The events that a stream reads at a time.
 const STREAM_PAGE: usize = 100;
+/// The bytes of events that a stream holds, if it is not a single event that is longer.
+const STREAM_BYTES: usize = 48 * 1024;
+/// The events of a page with their resources, each of which may have hundreds of kilobytes.
+pub const MAX_WITH_RESOURCES: usize = 100;
 /// The open streams of a user.
 const STREAMS_OF_USER: usize = 5;
 /// The open streams of an organisation.
@@ -121,6 +125,23 @@ impl FeedPage {
         Self { events: Vec::new(), next, more: false }
     }
 
+    /// Ends the page after the events that have so many bytes, at least one.
+    #[must_use]
+    fn cut(mut self, bytes: usize) -> Self {
+        let mut sum = 0;
+        let fits = self.events.iter().take_while(|event| {
+            sum += event.document.0.len();
+            sum <= bytes
+        });
+        let kept = fits.count().max(1);
+        if kept < self.events.len() {
+            self.events.truncate(kept);
+            self.more = true;
+            self.next = self.events.last().map_or(self.next, |event| event.place);
+        }
+        self
+    }
+
     /// Returns the document of the response.
     pub fn into_document(self) -> String {
         let events: Vec<_> = self.events.into_iter().map(|event| event.document.0).collect();
@@ -185,7 +206,10 @@ pub struct NewEvents {
 /// Describes the metrics of the feed and sets them to 0.
 pub fn register_metrics() {
     metrics::describe_gauge!("drover_event_streams", "Open streams of events");
-    metrics::describe_gauge!("drover_feed_lag_seconds", "For how long events have waited for older transactions");
+    metrics::describe_gauge!(
+        "drover_feed_lag_seconds",
+        "For how long events have waited for older transactions"
+    );
     event_streams().set(0.0);
     feed_lag_seconds().set(0.0);
 }
@@ -300,12 +324,12 @@ impl Feed {
         let mut news = self.subscribe();
         loop {
             let page = read(place).await?;
-            if !page.events.is_empty() {
+            // Without events but with `more`, the client asks again at once: no request reads the feed for long.
+            if !page.events.is_empty() || page.more {
                 return Ok(page);
             }
             place = page.next;
-            let is_over = Instant::now() >= end;
-            if is_over || !(page.more || wait_for_news(&mut news, reader, request, end).await) {
+            if Instant::now() >= end || !wait_for_news(&mut news, reader, request, end).await {
                 return Ok(page);
             }
         }
@@ -496,6 +520,7 @@ impl StreamState {
     }
 
     fn write(&mut self, page: FeedPage) -> Vec<u8> {
+        let page = page.cut(STREAM_BYTES);
         self.place = page.next;
         self.more = page.more;
         let mut part = String::new();
@@ -523,6 +548,24 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_page_is_cut_after_an_event() {
+        let event = |n: i64| FeedEvent {
+            place: Place { position: 1, n },
+            event_type: "x".to_owned(),
+            document: Json("x".repeat(10)),
+        };
+        let end = Place { position: 9, n: 9 };
+        let page = || FeedPage { events: (1..=3).map(event).collect(), next: end, more: false };
+        for (bytes, kept, next, more) in
+            [(0, 1, 1, true), (20, 2, 2, true), (29, 2, 2, true), (30, 3, 9, false)]
+        {
+            let cut = page().cut(bytes);
+            assert_eq!((cut.events.len(), cut.next.n, cut.more), (kept, next, more), "{bytes}");
+        }
+        assert_eq!(FeedPage::empty(end).cut(0).next, end);
+    }
 
     proptest! {
         #[test]

@@ -9,7 +9,7 @@ use actix_web::{HttpMessage, web};
 
 use super::rate_limit::RateLimiter;
 use crate::Error;
-use crate::auth::{Authentication, Verifier};
+use crate::auth::{Authentication, CallerObserver, Verifier};
 use crate::openapi::{Api, Operation, Route};
 use crate::response::negotiate::Accept;
 use crate::telemetry::context::RequestContext;
@@ -69,6 +69,9 @@ async fn authenticate(request: &ServiceRequest) -> bool {
     let Some(verifier) = request.app_data::<web::Data<Verifier>>() else { return false };
     let result = verifier.authenticate(request.headers(), RequestContext::of(request)).await;
     let is_authenticated = result.is_ok();
+    if let (Ok(caller), Some(observer)) = (&result, request.app_data::<web::Data<CallerObserver>>()) {
+        observer.observe(caller);
+    }
     request.extensions_mut().insert(Authentication(result));
     is_authenticated
 }

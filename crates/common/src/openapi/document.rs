@@ -14,6 +14,14 @@ use crate::wire;
 pub(crate) const API_VERSION: &str = "1.2.0";
 /// The guide of a service, relative to `/openapi.json` and to `/docs/openapi.json`.
 const GUIDE: &str = "../docs/guide/";
+/// The pages of the guide to read first.
+const INTRODUCTION: [(&str, &str); 5] = [
+    ("Get and send a token", "authentication"),
+    ("Conventions of requests and responses", "conventions"),
+    ("Errors", "errors"),
+    ("Lists: paging, filters, words, CSV", "lists"),
+    ("Repeat requests safely", "idempotency"),
+];
 /// Marks an operation whose body may be absent: `extensions(("x-optional-body" = json!(true)))`.
 const OPTIONAL_BODY: &str = "x-optional-body";
 /// Marks a POST that ignores `Idempotency-Key`, because each response shows the current state:
@@ -49,6 +57,10 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
         }
     }
     examples::complete(&mut document);
+    let about = document["info"]["description"].as_str().unwrap_or_default().trim_end_matches('.');
+    let links = INTRODUCTION.map(|(title, page)| format!("- [{title}]({GUIDE}{page})"));
+    document["info"]["description"] =
+        json!(format!("{about}.\n\nBefore your first request, read:\n\n{}", links.join("\n")));
     document["externalDocs"] = json!({"description": "API guide", "url": GUIDE});
     link_guide(&mut document);
     Ok(document)

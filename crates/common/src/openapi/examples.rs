@@ -1,4 +1,4 @@
-//! Examples of request bodies (CONTRIBUTING.md, "Add an operation").
+//! Examples of bodies of requests and responses (CONTRIBUTING.md, "Add an operation").
 //!
 //! A request type has its example in `#[schema(example = …)]`. Here it becomes the example of each media type of the
 //! bodies that have this type. The fields of a form get theirs from it: Swagger UI fills in each field by itself,
@@ -33,6 +33,22 @@ pub(super) fn complete(document: &mut Value) {
             }
         }
     }
+}
+
+/// Adds the examples of successful responses. `examples` is JSON: by operation and media type.
+pub(crate) fn add_response_examples(document: &mut Value, examples: &str) -> serde_json::Result<()> {
+    let examples: Value = serde_json::from_str(examples)?;
+    let items = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
+    for operation in items.filter_map(Value::as_object_mut).flat_map(|item| item.values_mut()) {
+        let examples = &examples[operation["operationId"].as_str().unwrap_or_default()];
+        let content = operation.pointer_mut("/responses/200/content").and_then(Value::as_object_mut);
+        for (media_type, body) in content.into_iter().flatten() {
+            if let Some(example) = examples.get(media_type) {
+                body["example"] = example.clone();
+            }
+        }
+    }
+    Ok(())
 }
 
 fn examples_by_schema(document: &Value) -> Map<String, Value> {

@@ -25,6 +25,7 @@ use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 
 pub use document::text_choice;
 pub(crate) use document::{API_VERSION, add_login, add_text_schemas, finish};
+pub(crate) use examples::add_response_examples;
 pub(crate) use published::publish;
 pub use schema_validator::SchemaValidator;
 

@@ -14,6 +14,8 @@ use crate::wire::FileReference;
 
 /// What the names of an erased user become.
 pub const ERASED_NAME: &str = "erased user";
+/// What the texts that an erased user wrote become, where an erasure finds them.
+pub(super) const ERASED_TEXT: &str = "erased";
 /// The most records that one transaction changes if it parses a document of each.
 pub const DOCUMENT_BATCH_SIZE: i64 = 100;
 
@@ -149,8 +151,8 @@ impl ErasureResult {
     }
 }
 
-/// Replaces the id and the names of a user in a document: the user in members such as `userId` with the `userName`
-/// beside it, also in changes of these members, and the uploader's name in references to these files, whose ids are in
+/// Replaces the id and the names of a user in a document: the user in members such as `userId` with the `userName` and
+/// the `text` of a note beside it, also in changes of these members, and the uploader's name in references to these files, whose ids are in
 /// lower case. Returns true if it replaced anything.
 pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) -> bool {
     match value {
@@ -179,6 +181,13 @@ pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) 
                 changed = true;
             }
             let is_user = members.get("userId").is_some_and(|id| *id == *erasure.erased_id);
+            if is_user
+                && let Some(Value::String(text)) = members.get_mut("text")
+                && text != ERASED_TEXT
+            {
+                ERASED_TEXT.clone_into(text);
+                changed = true;
+            }
             let file = members.get("id").and_then(Value::as_str).map(str::to_ascii_lowercase);
             if (is_user || file.is_some_and(|id| files.contains(&id)))
                 && let Some(Value::String(name)) = members.get_mut("userName")
@@ -254,7 +263,7 @@ mod tests {
             "userId": "ann", "userName": "Ann", "name": "Ann", "data": {"recipientId": "ann", "load": {"files": [
                 {"id": "F1", "name": "ann", "userName": "Ann B"}, {"id": "f2", "userName": "Ann B"},
             ]}},
-            "others": [{"userId": "ben", "userName": "Ann"}, {"driverId": "ann"}, {"driverId": ["ann", null, 1]}],
+            "others": [{"userId": "ben", "userName": "Ann", "text": "t"}, {"userId": "ann", "text": "t"}, {"driverId": "ann"}, {"driverId": ["ann", null, 1]}],
             "recipientIds": ["ben", "ann", 1],
         });
         assert!(erase_in(&mut document, &erasure, &files));
@@ -263,7 +272,7 @@ mod tests {
             "data": {"recipientId": "erased-1", "load": {"files": [
                 {"id": "F1", "name": "ann", "userName": "erased user"}, {"id": "f2", "userName": "Ann B"},
             ]}},
-            "others": [{"userId": "ben", "userName": "Ann"}, {"driverId": "erased-1"}, {"driverId": ["ann", null, 1]}],
+            "others": [{"userId": "ben", "userName": "Ann", "text": "t"}, {"userId": "erased-1", "text": "erased"}, {"driverId": "erased-1"}, {"driverId": ["ann", null, 1]}],
             "recipientIds": ["ben", "erased-1", 1],
         });
         assert_eq!(document, expected);

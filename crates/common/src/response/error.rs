@@ -133,16 +133,17 @@ impl Error {
     /// # Errors
     /// Returns the error itself if the whole request fails with it, because the service does.
     pub fn into_item_error(self) -> Result<ItemError, Self> {
-        let (status, code) = self.code();
-        if status >= 500 {
-            return Err(self);
-        }
-        let reason = match &self {
+        if self.code().0 >= 500 { Err(self) } else { Ok(self.item_error()) }
+    }
+
+    /// Returns the error of one of several things, also if the service fails, for a request that has changed others.
+    pub fn item_error(&self) -> ItemError {
+        let reason = match self {
             Self::Conflict(_, members) => members.get("reason").cloned(),
             Self::Restricted(reason, _) => Some(json!(reason)),
             _ => None,
         };
-        Ok(ItemError { code, reason, message: self.to_string() })
+        ItemError { code: self.code().1, reason, message: self.to_string() }
     }
 
     fn code(&self) -> (u16, ErrorCode) {

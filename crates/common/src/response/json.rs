@@ -9,7 +9,7 @@ use database::Id;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::wire::FileReference;
+use crate::wire::{FileReference, Warning};
 
 /// A 200 response: a JSON body and additional headers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,6 +75,18 @@ impl JsonResponse {
         }
         body.push(']');
         Self::raw(body)
+    }
+
+    /// Adds the member `warnings` to a body that is an object without it, unless there are none.
+    ///
+    /// # Errors
+    /// As [`JsonResponse::json`].
+    pub fn warnings(mut self, warnings: &[Warning]) -> Result<Self, Error> {
+        if !warnings.is_empty() {
+            self.body.truncate(self.body.trim_end().len().saturating_sub(1));
+            self.body.extend([",\"warnings\":", &serde_json::to_string(warnings)?, "}"]);
+        }
+        Ok(self)
     }
 
     /// Adds a header.

@@ -75,6 +75,12 @@ pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
     Accept::parse(request.headers()).allows(media_type)
 }
 
+/// Returns true if a client prefers HTML to JSON, as browsers do.
+pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
+    let accept = Accept::parse(request.headers());
+    accept.preference("text/html") > accept.preference("application/json")
+}
+
 /// The maximum of `limit` for files, and the maximum number of rows of a workbook.
 const MAX_FILE_ROWS: i64 = 1_000_000;
 

@@ -135,6 +135,28 @@ impl PageRequest {
         self.limit + 1
     }
 
+    /// Makes the response of the rows that were [fetched](Self::fetch), whose next page begins at an offset. `total` is
+    /// the number of all, if it was requested.
+    ///
+    /// # Errors
+    /// Fails if a row cannot be serialized.
+    pub fn offset_response<T: Serialize>(
+        &self,
+        request: &HttpRequest,
+        public_url: &str,
+        mut rows: Vec<T>,
+        total: Option<i64>,
+    ) -> Result<JsonResponse, Error> {
+        let limit = usize::try_from(self.limit).unwrap_or(0);
+        let links = offset_links(request, public_url, self, rows.len() > limit);
+        rows.truncate(limit);
+        let response = JsonResponse::json(&rows)?.links(links);
+        Ok(match total {
+            Some(total) => response.header("X-Total-Count", total.to_string()),
+            None => response,
+        })
+    }
+
     /// Returns the position after which the page begins.
     pub fn position(&self) -> Option<Position> {
         self.after.as_ref().map(Cursor::position)
@@ -153,7 +175,7 @@ pub struct OffsetParams {
     #[param(minimum = 0, maximum = 1_000_000)]
     offset: Option<i64>,
     /// `true`: count all entries, in `X-Total-Count`.
-    count: bool,
+    pub count: bool,
 }
 
 impl OffsetParams {
@@ -174,15 +196,10 @@ impl OffsetParams {
         &self,
         request: &HttpRequest,
         public_url: &str,
-        mut rows: Vec<T>,
+        rows: Vec<T>,
         total: i64,
     ) -> Result<JsonResponse, Error> {
-        let page = self.page();
-        let limit = usize::try_from(page.limit).unwrap_or(0);
-        let links = offset_links(request, public_url, &page, rows.len() > limit);
-        rows.truncate(limit);
-        let response = JsonResponse::json(&rows)?.links(links);
-        Ok(if self.count { response.header("X-Total-Count", total.to_string()) } else { response })
+        self.page().offset_response(request, public_url, rows, self.count.then_some(total))
     }
 }
 

@@ -12,3 +12,8 @@
     }
   }
 })();
+
+// Opens and closes the sample of an error.
+document.addEventListener("click", (event) => {
+  event.target.closest("tr.response > .response-col_status")?.parentElement.classList.toggle("open");
+});

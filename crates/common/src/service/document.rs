@@ -10,12 +10,16 @@ use utoipa_actix_web::scope::scope;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::Service;
-use crate::openapi::{finish, publish};
+use crate::openapi::{add_response_examples, finish, publish};
 use crate::personal_data::handlers as personal_data;
 use crate::settings;
 
 /// SPDX expression.
 const LICENSE: &str = "MIT OR Apache-2.0";
+
+const ABOUT_TOKENS: &str = "A token (JWT) of your identity provider, or of a service account. Paste it without \
+    `Bearer`. It says who you are, for which organisation you act, and your roles. On your own machine, \
+    `cargo xtask up` prints one. See docs/api/authentication.md.";
 
 /// Tags of the operations that every service has.
 const COMMON_TAGS: [(&str, &str); 2] = [
@@ -44,9 +48,14 @@ pub(super) fn exact_openapi<S: Service>() -> anyhow::Result<Value> {
     let tag =
         |(name, description): &(&str, &str)| TagBuilder::new().name(*name).description(Some(*description));
     document.tags = Some(tags.map(|pair| tag(pair).build()).collect());
-    let bearer = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+    let bearer = HttpBuilder::new()
+        .scheme(HttpAuthScheme::Bearer)
+        .bearer_format("JWT")
+        .description(Some(ABOUT_TOKENS))
+        .build();
     document.components.get_or_insert_default().add_security_scheme("bearer", SecurityScheme::Http(bearer));
     let mut document = finish(&document)?;
+    add_response_examples(&mut document, S::EXAMPLES)?;
     S::describe(&mut document);
     Ok(document)
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::ContentType;
+use actix_web::http::header::{self, ContentType};
 use actix_web::web::{self, Data};
-use actix_web::{HttpResponse, Resource, Responder, Route};
+use actix_web::{HttpRequest, HttpResponse, Resource, Responder, Route};
 use database::Database;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
@@ -17,6 +17,7 @@ use crate::Error;
 use crate::auth::Verifier;
 use crate::middleware::activity::DrainState;
 use crate::openapi::Api;
+use crate::response::negotiate::prefers_html;
 use crate::telemetry::metrics;
 
 /// Timeout for the checks of `/readyz`. Orchestrators wait only one second for the response.
@@ -25,7 +26,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_millis(900);
 /// Adds the routes.
 pub(super) fn routes<S: Service>(config: &mut web::ServiceConfig) {
     config
-        .service(at("/", web::get().to(async |index: Data<ServiceIndex>| web::Json(index.0.clone()))))
+        .service(at("/", web::get().to(index)))
         .service(at("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" })))))
         .service(at("/readyz", web::get().to(ready::<S>)))
         .service(at("/metrics", web::get().to(metrics)))
@@ -42,8 +43,20 @@ fn at(path: &str, route: Route) -> Resource {
     web::resource(path).route(route)
 }
 
-/// The body of `GET /`.
-pub(super) struct ServiceIndex(Value);
+/// The links of `GET /`.
+const LINKS: [(&str, &str); 5] = [
+    ("openapi", "/openapi.json"),
+    ("documentation", "/docs/"),
+    ("health", "/healthz"),
+    ("readiness", "/readyz"),
+    ("metrics", "/metrics"),
+];
+
+/// The body of `GET /`, as JSON, and as HTML for browsers.
+pub(super) struct ServiceIndex {
+    json: Value,
+    html: String,
+}
 
 impl ServiceIndex {
     /// Creates the index. The path of the base URL prefixes every link, because a proxy may serve each service under
@@ -51,20 +64,35 @@ impl ServiceIndex {
     pub(super) fn new<S: Service>(public_url: &str) -> Self {
         let prefix = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
         let prefix = prefix.unwrap_or_default();
-        let links = [
-            ("openapi", "/openapi.json"),
-            ("documentation", "/docs/"),
-            ("health", "/healthz"),
-            ("readiness", "/readyz"),
-            ("metrics", "/metrics"),
-        ];
-        let links = links.map(|(name, path)| (name.to_owned(), json!(format!("{prefix}{path}"))));
-        Self(json!({
-            "name": S::TITLE,
-            "version": env!("CARGO_PKG_VERSION"),
-            "links": Map::from_iter(links),
-        }))
+        let links = LINKS.map(|(name, path)| (name.to_owned(), json!(format!("{prefix}{path}"))));
+        let version = env!("CARGO_PKG_VERSION");
+        // Relative, because a proxy may add a path prefix that the service does not know.
+        let item = |(name, path): &(&str, &str)| format!("<li><a href=\".{path}\">{name}</a></li>\n");
+        let items = LINKS.iter().chain(&[("guide", "/docs/guide/")]).map(item);
+        let html = format!(
+            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+             <link rel=\"stylesheet\" href=\"./docs/docs-page.css\">\n</head>\n<body class=\"guide\">\n\
+             <main>\n<h1>{title}</h1>\n<p>Version {version}</p>\n<ul>\n{items}</ul>\n</main>\n</body>\n</html>\n",
+            title = S::TITLE,
+            items = items.collect::<String>(),
+        );
+        let json = json!({ "name": S::TITLE, "version": version, "links": Map::from_iter(links) });
+        Self { json, html }
     }
+}
+
+/// Handles `GET /`: HTML for clients that prefer it, such as browsers, otherwise JSON.
+async fn index(request: HttpRequest, index: Data<ServiceIndex>) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response.insert_header((header::VARY, "Accept"));
+    if !prefers_html(&request) {
+        return response.json(&index.json);
+    }
+    let policy =
+        "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    response.insert_header((header::CONTENT_SECURITY_POLICY, policy));
+    response.content_type(ContentType::html()).body(index.html.clone())
 }
 
 /// The last result of each dependency check. Only changes are logged.

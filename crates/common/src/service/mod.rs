@@ -42,6 +42,8 @@ pub trait Service: Sized + Send + Sync + 'static {
     const TITLE: &'static str;
     /// One sentence on the purpose of the service.
     const ABOUT: &'static str;
+    /// The examples of responses, as JSON: by operation and media type.
+    const EXAMPLES: &'static str = "{}";
     /// Default port.
     const PORT: u16;
     /// Tags of the operations, with their descriptions.

@@ -13,8 +13,8 @@ pub use normalize::{TextForm, is_plain_id, is_plain_line, normalize_line, single
 pub use postcode::is_eircode;
 pub(crate) use text::pattern_message;
 pub use text::{
-    Breed, DateOrDateTime, ExternalId, ID_MESSAGE, LongText, NAME_MESSAGE, Name, Note, Postcode, QueryText,
-    Reason, Reference, Registration, StoredId, Tag,
+    Breed, DateOrDateTime, ExternalId, ID_MESSAGE, LongText, Message, NAME_MESSAGE, Name, Note, Postcode,
+    QueryText, Reason, Reference, Registration, StoredId, Tag,
 };
 
 /// The response of operations that return no resource.

@@ -7,6 +7,7 @@ mod countries;
 mod grid;
 mod nearest;
 mod postcodes;
+mod queries;
 mod search;
 
 use std::sync::LazyLock;

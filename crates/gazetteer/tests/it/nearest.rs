@@ -1,11 +1,15 @@
 //! Nearest places and postcodes, and addresses by id.
 
-use gazetteer::{ResolvedAddress, distance_km};
+use gazetteer::{ResolvedAddress, SearchOptions, distance_km};
 
 use crate::{GAZETTEER, rows};
 
 fn nearest(lat: f64, lon: f64) -> ResolvedAddress {
     GAZETTEER.nearest(lat, lon)
+}
+
+fn distance_km_to(resolved: &ResolvedAddress, lat: f64, lon: f64) -> f64 {
+    distance_km((lat, lon), (resolved.lat, resolved.lon))
 }
 
 #[test]
@@ -22,8 +26,18 @@ fn postcodes_agree_with_the_reference_reader() {
 
 #[test]
 fn finds_place_city_and_postcode_of_a_rural_point() {
-    let ResolvedAddress { address, lat, lon } = nearest(52.2, -3.4);
+    let ResolvedAddress { address, lat, lon, distance_km } = nearest(52.2, -3.4);
     assert_eq!((lat, lon), (52.2, -3.4));
+    let newbridge = GAZETTEER.search(&SearchOptions {
+        text: Some("Newbridge on Wye"),
+        limit: 1,
+        ..SearchOptions::default()
+    });
+    let newbridge = GAZETTEER.find(&newbridge[0].id).unwrap();
+    assert_eq!(
+        (distance_km, newbridge.distance_km),
+        (Some(distance_km_to(&newbridge, 52.2, -3.4)), Some(0.0))
+    );
     assert_eq!(address.name, "Newbridge on Wye");
     assert_eq!(address.city, "Llandrindod Wells");
     assert!(address.postcode.starts_with("LD1 "));
@@ -61,14 +75,34 @@ fn ireland_and_crown_dependencies_have_districts() {
 }
 
 #[test]
-fn every_point_has_a_country() {
-    for (lat, lon, country) in [(25.0, 2.0, "DZ"), (50.9, 1.9, "FR"), (-90.0, 0.0, "AR"), (40.7, -74.0, "US")]
+fn points_far_from_all_places_have_no_country() {
+    // 10 km off Galway, 45 km off Cornwall, and in the desert near a town.
+    for (lat, lon, country) in
+        [(50.9, 1.9, "FR"), (40.7, -74.0, "US"), (53.2, -9.2, "IE"), (50.42, -5.7, "GB"), (27.3, 2.5, "DZ")]
     {
         assert_eq!(nearest(lat, lon).address.country_iso, country, "{lat} {lon}");
     }
+    // The Gulf of Guinea, the Atlantic, both poles, the Sahara and Rockall.
+    for (lat, lon) in [(0.0, 0.0), (45.0, -35.0), (90.0, 0.0), (-90.0, 0.0), (25.0, 2.0), (57.6, -13.69)] {
+        let ResolvedAddress { address, distance_km, .. } = nearest(lat, lon);
+        assert!(distance_km.unwrap() > 50.0, "{lat} {lon}");
+        assert_eq!(address, gazetteer::Address { name: address.name.clone(), ..Default::default() });
+        assert_ne!(address.name, "");
+    }
     assert_eq!(nearest(-17.0, 180.0).address, nearest(-17.0, -180.0).address);
     assert_eq!(nearest(90.0, 0.0).address, nearest(90.0, 123.0).address);
-    assert!(!nearest(f64::NAN, f64::INFINITY).address.country_iso.is_empty());
+    nearest(f64::NAN, f64::INFINITY);
+}
+
+/// Villages and townlands on both sides of the Irish border, with points of the roads that cross it.
+#[test]
+fn points_near_the_irish_border_are_in_the_right_state() {
+    for row in rows(include_str!("irish_border.csv")) {
+        let [lat, lon] = [1, 2].map(|column: usize| row[column].parse().unwrap());
+        let address = nearest(lat, lon).address;
+        assert_eq!(address.country_iso, row[3], "{row:?}");
+        assert!(address.region_iso.starts_with(&row[3]), "{row:?} {address:?}");
+    }
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn areas_after_a_name_restrict_the_search() {
         ("Church Farm, Bromyard, Herefordshire", "place:2654578"),
         ("Commercial Road, Hereford", "place:2647074"),
         ("Herefrod, England", "place:2647074"),
-        ("Newcastle, nowhere known", "place:6695976"),
+        ("Newcastle, nowhere known", "place:2641673"),
         ("Newport Shropshire", "place:2641595"),
         ("Newport, Salop", "place:2641595"),
         ("Newport Pembs", "place:2641596"),

@@ -260,7 +260,7 @@ const VIEWER: [&str; 8] = [
 ];
 
 /// The operations that `weighbridge` may call.
-const WEIGHBRIDGE: [&str; 25] = [
+const WEIGHBRIDGE: [&str; 26] = [
     "list_files",
     "find_file",
     "download_file",
@@ -272,7 +272,9 @@ const WEIGHBRIDGE: [&str; 25] = [
     "list_commodities",
     "search_loads",
     "summarize_loads",
+    "list_load_batches",
     "collect_load",
+    "create_note",
     "reject_load",
     "find_load",
     "list_loads_by_ids",

@@ -220,12 +220,30 @@ fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, E
     let count = rows.len() + ids.len();
     erase_in_rows(c, rows, erasure, &BTreeSet::new())?;
     if !ids.is_empty() {
-        let bodies = super::store::bodies(c, &ids)?;
+        let mut bodies = super::store::bodies(c, &ids)?;
+        for (id, body) in &mut bodies {
+            if erase_enquiry(body)? {
+                diesel::update(m::webhook_messages.find(id)).set(m::body.eq(&*body)).execute(c)?;
+            }
+        }
         let bodies = bodies.into_iter().map(|(id, body)| (String::new(), id, body)).collect();
         erase_in_rows(c, bodies, erasure, &BTreeSet::new())?;
         diesel::delete(of_user.filter(u::message_id.eq_any(ids))).execute(c)?;
     }
     Ok(count)
+}
+
+/// Empties the contact of whoever sent an enquiry in a message, which names no other user. Returns whether there is one.
+fn erase_enquiry(body: &mut Json) -> Result<bool, Error> {
+    let mut message: Value = body.parse()?;
+    let Some(enquiry) = message.pointer_mut("/data/enquiry").and_then(Value::as_object_mut) else {
+        return Ok(false);
+    };
+    enquiry.retain(|member, _| member != "phone" && member != "email");
+    enquiry.insert("name".to_owned(), json!(""));
+    enquiry.insert("message".to_owned(), json!("erased"));
+    *body = Json::of(&message)?;
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -48,6 +48,9 @@ pub struct EventDetails<'a> {
     /// The carrier to which a load was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier_id: Option<&'a str>,
+    /// The text of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<&'a str>,
 }
 
 impl EventDetails<'_> {

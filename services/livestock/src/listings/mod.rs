@@ -35,7 +35,9 @@ pub(crate) use calendar::day;
 pub(crate) use demo::{create_demo_data, sample_events};
 pub(crate) use edit::{Editor, FormValidators};
 pub(crate) use events::ListingEvent;
-pub(crate) use events::store::{current_position, list_of_user as list_events_of_user};
+pub(crate) use events::store::{
+    current_position, list_of_user as list_events_of_user, take_numbers as take_event_numbers,
+};
 pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters};
 pub(crate) use feed::{align_feed, find_new_events};
 pub(crate) use find_page::{find_page, prepare};

@@ -34,6 +34,10 @@ testkit::on_both! {
         let saved_id = saved.rsplit('/').next().unwrap();
         // Not even an admin has the saved searches of others.
         let of_user = |path: &str| AccessCase::new(path, &[&farm]).denies(&colleague).denies(&admin);
+        let form = json!({"message": "?", "name": "Tom", "phone": "01432 123456"});
+        let enquired = format!("/v1/listings/{}/enquiries", create(&app, &farm, &full()).await);
+        let enquired = app.post(&enquired).by(&User::individual("buyer")).json(&form).send().await.ok();
+        let enquiry = enquired["id"].as_str().unwrap().to_owned();
         let hooks = testkit::webhooks(&app, "farm", "listing.published").await;
         testkit::assert_access_rules(&app, vec![
             // A search for drafts returns those of the caller's organisation, even for an admin.
@@ -65,6 +69,12 @@ testkit::on_both! {
                 AccessCase::new(format!("{reported}/report"), &[&admin]).denies(&elsewhere).denies(&alone)
                     .json(json!({"reason": "other", "message": null})).leaves_unchanged(format!("{reported}/reports")),
             ])),
+            ("send_enquiry", AccessRule::Restricted(vec![
+                AccessCase::new(format!("{reported}/enquiries"), &[&admin]).denies(&elsewhere).denies(&alone)
+                    .json(json!({"message": "?", "name": "Tom", "phone": "01432 123456"})),
+            ])),
+            ("list_enquiries", AccessRule::Scoped(vec![own("/v1/enquiries".to_owned()).discloses(&enquiry)])),
+            ("mark_enquiry_answered", AccessRule::Restricted(vec![own(format!("/v1/enquiries/{enquiry}/answered"))])),
             ("list_reports_of_listing", AccessRule::Admin),
             ("list_events_of_listing", AccessRule::Restricted(vec![
                 own(format!("{secret}/events")), own(format!("{never_published}/events")), own(format!("{reported}/events")),

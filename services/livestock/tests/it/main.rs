@@ -9,6 +9,7 @@ mod document;
 mod edit;
 mod edit_checks;
 mod edit_files;
+mod enquiries;
 mod events;
 mod facets;
 mod feed;

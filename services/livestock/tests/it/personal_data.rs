@@ -25,6 +25,8 @@ testkit::on_both! {
         app.call("PUT", &format!("/v1/listings/{of_other}/wishlist")).by(&zeph).send().await.ok();
         let report = json!({"reason": "other", "message": "Not theirs."});
         app.post(&format!("/v1/listings/{of_other}/report")).by(&zeph).json(&report).send().await.ok();
+        let enquiry = json!({"message": "I am Zeph.", "name": ErasedUser::NAME, "email": "zeph@example.com"});
+        app.post(&format!("/v1/listings/{of_other}/enquiries")).by(&zeph).json(&enquiry).send().await.ok();
         let saved = json!({"name": "Sheep", "parameters": {"f:commodityType": "sheep"}, "notify": true});
         app.post("/v1/saved-searches").by(&zeph).json(&saved).send().await.ok();
         system.set_share_status(Some(503));
@@ -33,15 +35,15 @@ testkit::on_both! {
         let before = read(&app, &other, &of_other).await;
 
         let ids = [
-            "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "listing_events.user_id",
+            "due_shares.user_id", "enquiries.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "listing_events.user_id",
             "listings.document", "reports.user_id", "saved_searches.user_id", "webhook_message_users.user_id",
             "webhook_messages.body", "wishlists.user_id",
         ];
-        ErasedUser::assert_mentioned(&app, &ids, &["listing_events.user_name", "listings.document", "webhook_messages.body"]);
+        ErasedUser::assert_mentioned(&app, &ids, &["enquiries.name", "listing_events.user_name", "listings.document", "webhook_messages.body"]);
         app.record_statements();
         let exported = ErasedUser::count(&app).await;
         for (kind, count) in [
-            ("listings", 2), ("files", 3), ("events", 3), ("wishlist", 1), ("reports", 1), ("pendingShares", 1),
+            ("listings", 2), ("files", 3), ("events", 3), ("wishlist", 1), ("reports", 1), ("enquiries", 1), ("pendingShares", 1),
             ("idempotencyKeys", 1), ("savedSearches", 1), ("webhookDeliveries", 3),
         ] {
             assert_eq!(exported[kind], count, "{kind}");

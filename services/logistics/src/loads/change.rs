@@ -23,6 +23,8 @@ pub(crate) fn store_change(
     mut shares: Vec<DueShare>,
 ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
     let (before, id) = (&stored.load, load.id);
+    // The events of a new carrier come after the creation.
+    store::announce_one(c, id)?;
     load.revise();
     if changes.contains_key("carrierId") {
         let (owners, carrier) = (file_owners(before, &load, caller), load.carrier_id());

@@ -6,20 +6,21 @@ use database::{AnyConnection, Database, Id};
 use serde_json::{Value, json};
 use webhooks::EventDetails;
 
+use super::batches::{self, StoredBatch};
 use super::collection::CollectionForm;
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
 use super::history::{self, Change, Changes, EventType, NewEvent};
 use super::members::changes;
 use super::model::Load;
-use super::party::{Creator, Party};
+use super::party::{Creator, Party, PartyNames};
 use super::proof::{Proof, ProofOfDelivery};
 use super::rejection::RejectionForm;
 use super::status::Status;
 use super::store::{self, NewProof, Update};
 use crate::commodities::Catalogue;
 use crate::examples::{
-    COMPLETED_LOAD, DRIVER, LOAD, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_COLLECT, LOAD_TO_PROVE,
-    LOAD_TO_REJECT, LOAD_TO_REOPEN, NOTIFICATION,
+    BATCH, COMPLETED_LOAD, DRIVER, LOAD, LOAD_OF_BATCH, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_COLLECT,
+    LOAD_TO_PROVE, LOAD_TO_REJECT, LOAD_TO_REOPEN, NOTIFICATION,
 };
 use crate::notifications::{self, Event, NewNotification, Recipients};
 
@@ -37,7 +38,7 @@ pub(crate) async fn create_demo_data(db: &Database, commodities: &Catalogue) -> 
 
 /// Returns the loads, each with the user who creates it.
 fn loads(commodities: &Catalogue) -> Result<Vec<(Load, Caller)>, Error> {
-    let mut loads = Vec::new();
+    let (mut loads, names) = (Vec::new(), PartyNames::of(&carys()));
     for (id, reference) in [
         (LOAD, "PB-2026-0311"),
         (LOAD_TO_PROVE, "PB-2026-0312"),
@@ -46,11 +47,18 @@ fn loads(commodities: &Catalogue) -> Result<Vec<(Load, Caller)>, Error> {
         (LOAD_TO_COLLECT, "PB-2026-0316"),
         (LOAD_TO_REJECT, "PB-2026-0317"),
         (LOAD_TO_REOPEN, "PB-2026-0318"),
+        (LOAD_OF_BATCH, "PB-2026-0319"),
     ] {
-        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys(), Vec::new())?;
-        loads.push((Load { id: parse(id)?, carrier: Some(carrier()), ..load }, carys()));
+        let load = organised(reference, FEED_BARLEY)?.into_load(commodities, &carys(), &names, Vec::new())?;
+        let batch_id = if id == LOAD_OF_BATCH { Some(parse(BATCH)?) } else { None };
+        loads.push((Load { id: parse(id)?, batch_id, carrier: Some(carrier()), ..load }, carys()));
     }
-    let load = entered_by_carrier(FEED_BARLEY)?.into_load(commodities, &ruth(), Vec::new())?;
+    let load = entered_by_carrier(FEED_BARLEY)?.into_load(
+        commodities,
+        &ruth(),
+        &PartyNames::of(&ruth()),
+        Vec::new(),
+    )?;
     loads.push((Load { id: parse(LOAD_TO_ACCEPT)?, ..load }, ruth()));
     Ok(loads)
 }
@@ -106,6 +114,7 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
         LOAD_TO_REJECT => {
             change(c, load, &collected(load)?, NewEvent::new(load.id, EventType::Collected, caller))
         }
+        LOAD_OF_BATCH => batches::keep(c, caller, &batch(load)?),
         LOAD_TO_REOPEN => {
             let cancelled = Load { status: Status::Cancelled, ..load.clone() };
             change(c, load, &cancelled, NewEvent::new(load.id, EventType::Cancelled, caller))
@@ -114,10 +123,25 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
     }
 }
 
+/// Returns the batch that created a load.
+fn batch(load: &Load) -> Result<StoredBatch, Error> {
+    let (carys, id) = (carys(), parse(BATCH)?);
+    Ok(StoredBatch {
+        id,
+        files: vec!["loads.csv".to_owned()],
+        created_at: load.created_at,
+        user_id: carys.user_id,
+        user_name: carys.user_name,
+        count: 1,
+        updated: 0,
+    })
+}
+
 fn send_to_driver(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Error> {
     store::add_driver(c, load.id, DRIVER)?;
     let changes = Changes::from([("driverId", Change::new(None, Some(json!(DRIVER))))]);
-    history::record(c, &NewEvent { changes, ..NewEvent::new(load.id, EventType::SentToDriver, caller) })
+    let event = NewEvent { changes, ..NewEvent::new(load.id, EventType::SentToDriver, caller) };
+    history::record(c, &event).map(drop)
 }
 
 fn notify_driver(c: &mut AnyConnection, load: &Load) -> Result<(), Error> {
@@ -156,9 +180,14 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
     let commodity = commodity.map_or(FEED_BARLEY, |entry| entry.id);
     let is_entered = name == "load.accepted";
     let load = if is_entered {
-        entered_by_carrier(commodity)?.into_load(commodities, &ruth, Vec::new())?
+        entered_by_carrier(commodity)?.into_load(commodities, &ruth, &PartyNames::of(&ruth), Vec::new())?
     } else {
-        organised("PB-2026-0311", commodity)?.into_load(commodities, &carys, Vec::new())?
+        organised("PB-2026-0311", commodity)?.into_load(
+            commodities,
+            &carys,
+            &PartyNames::of(&carys),
+            Vec::new(),
+        )?
     };
     let (created_at, mut before) = (load.created_at, Load { carrier: Some(carrier()), ..load });
     match name {
@@ -185,7 +214,7 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
         "load.corrected" => after.ticket_number = Some("48216".into()),
         _ => {}
     }
-    if !["load.created", "load.sent_to_driver", "load.sent_to_carrier"].contains(&name) {
+    if !["load.created", "load.noted", "load.sent_to_driver", "load.sent_to_carrier"].contains(&name) {
         after.revise();
     }
     if name == "load.released" {
@@ -202,6 +231,7 @@ pub(crate) fn sample_event(name: &str, commodities: &Catalogue) -> Result<Value,
         organisation_id: carys.organisation.as_ref().map(|own| own.id.as_str()),
         driver_id: changes.contains_key("driverId").then_some(DRIVER),
         carrier_id: after.carrier_id().filter(|_| name == "load.sent_to_carrier"),
+        text: (name == "load.noted").then_some("The gate is locked: ring the farm first"),
         changes: (!changes.is_empty()).then(|| json!(changes)),
     };
     let mut data = serde_json::to_value(&details)?;

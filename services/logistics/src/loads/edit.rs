@@ -10,7 +10,7 @@ use crate::commodities::Catalogue;
 use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY};
 use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
-use crate::loads::party::Party;
+use crate::loads::party::{Party, PartyNames};
 use crate::loads::status::{Action, Status};
 use crate::loads::stored_load::StoredLoad;
 use crate::loads::weights::reword_tonnes;
@@ -103,7 +103,7 @@ pub(crate) fn new_carrier_named(
     Some(NamedBy { named: named.to_owned(), by: by.to_owned() })
 }
 
-/// Applies a validated patch. `files` are the complete references of the files that it names.
+/// Applies a validated patch. `names` are those of the carrier, and `files` are the complete references of the files that it names.
 ///
 /// # Errors
 /// 400 if the load would have neither an organiser with an id nor a carrier. 500 if the patch was not validated.
@@ -111,7 +111,7 @@ pub(crate) fn apply(
     patch: &MergePatch<LoadPatch>,
     load: &mut Load,
     catalogue: &Catalogue,
-    caller: &Caller,
+    names: &PartyNames,
     files: &[FileReference],
 ) -> Result<(), Error> {
     // Without `..`: a new member has to be applied.
@@ -166,10 +166,10 @@ pub(crate) fn apply(
         dropoff_postcode.as_ref().map(|postcode| &postcode.0),
         &mut load.dropoff_postcode,
     );
-    apply_carrier(patch, load, caller)
+    apply_carrier(patch, load, names)
 }
 
-fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, caller: &Caller) -> Result<(), Error> {
+fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, names: &PartyNames) -> Result<(), Error> {
     if !patch.names("carrierId") {
         return Ok(());
     }
@@ -184,6 +184,6 @@ fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, caller: &Caller
         let message = "cannot be removed from a load whose organiser has no id";
         return Err(ValidationErrors::one("carrierId", Code::Required, message).into());
     }
-    load.carrier = Party::new(carrier_id.clone(), carrier_name.clone(), caller);
+    load.carrier = Party::new(carrier_id.clone(), carrier_name.clone(), names);
     Ok(())
 }

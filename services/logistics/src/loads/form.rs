@@ -2,8 +2,8 @@
 
 use common::validation::{Code, ValidationErrors};
 use common::wire::{
-    DateOrDateTime, ExternalId, FileReference, Name, Postcode, QueryText, Reason, Reference, Registration,
-    Tag, WeightMeasure,
+    DateOrDateTime, ExternalId, FileReference, Message, Name, Postcode, QueryText, Reason, Reference,
+    Registration, Tag, WeightMeasure,
 };
 use common::{Caller, Error, first_revision};
 use database::{Amount, Id, Timestamp};
@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::model::{Commodity, Load};
-use super::party::{CreatedBy, Party};
+use super::party::{CreatedBy, Party, PartyNames};
 use super::status::Status;
 use super::weights::reword_tonnes;
 use crate::commodities::Catalogue;
@@ -28,9 +28,9 @@ pub(crate) struct OrganiserForm {
     #[serde(default, rename = "organiserId")]
     #[schema(required = true)]
     organiser_id: ExternalId,
+    /// Required unless the token or the address book has a name of the organisation.
     #[serde(default, rename = "organiserName")]
-    #[schema(required = true)]
-    organiser_name: Name,
+    organiser_name: Option<Name>,
     /// In tonnes.
     #[serde(default, rename = "weightNet")]
     #[schema(required = true, minimum = 0, maximum = 1000)]
@@ -60,9 +60,9 @@ pub(crate) struct CarrierForm {
     #[serde(default, rename = "carrierId")]
     #[schema(required = true)]
     carrier_id: ExternalId,
+    /// Required unless the token or the address book has a name of the organisation.
     #[serde(default, rename = "carrierName")]
-    #[schema(required = true)]
-    carrier_name: Name,
+    carrier_name: Option<Name>,
     /// In tonnes.
     #[serde(default, rename = "weightNet")]
     #[schema(minimum = 0, maximum = 1000)]
@@ -188,6 +188,15 @@ pub(crate) struct ReopenForm {
     pub reason: Reason,
 }
 
+/// A note on a load.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(example = json!({ "text": "The gate is locked: ring the farm first" }))]
+pub(crate) struct NoteForm {
+    #[schema(required = true)]
+    pub text: Message,
+}
+
 /// 403 for a load of which neither party is the caller's organisation.
 pub(crate) const FOREIGN_LOAD: Error = Error::Forbidden(FOREIGN);
 
@@ -203,6 +212,10 @@ pub(crate) trait LoadForm {
     fn validate(&self, catalogue: &Catalogue, errors: &mut ValidationErrors);
     /// Returns the id of the organisation that must be the caller's own.
     fn owner_id(&self) -> &str;
+    /// Returns the members with the ids of organisations, the owner first.
+    fn parties(&self) -> Vec<(&'static str, &str)>;
+    /// Returns the member for the owner's name, and whether it is absent.
+    fn owner_name(&self) -> (&'static str, bool);
     /// Returns the files that the load refers to.
     fn files(&self) -> &[FileReference];
     /// Returns a new load with these files.
@@ -213,6 +226,7 @@ pub(crate) trait LoadForm {
         self,
         catalogue: &Catalogue,
         caller: &Caller,
+        names: &PartyNames,
         files: Vec<FileReference>,
     ) -> Result<Load, Error>;
 }
@@ -226,6 +240,14 @@ impl LoadForm for OrganiserForm {
         &self.organiser_id
     }
 
+    fn parties(&self) -> Vec<(&'static str, &str)> {
+        vec![("organiserId", &self.organiser_id)]
+    }
+
+    fn owner_name(&self) -> (&'static str, bool) {
+        ("organiserName", self.organiser_name.is_none())
+    }
+
     fn files(&self) -> &[FileReference] {
         self.files.as_deref().unwrap_or_default()
     }
@@ -234,9 +256,10 @@ impl LoadForm for OrganiserForm {
         self,
         catalogue: &Catalogue,
         caller: &Caller,
+        names: &PartyNames,
         files: Vec<FileReference>,
     ) -> Result<Load, Error> {
-        let organiser = Party::new(Some(self.organiser_id), Some(self.organiser_name), caller);
+        let organiser = Party::new(Some(self.organiser_id), self.organiser_name, names);
         let load = self.fields.into_load(catalogue, caller, self.weight_net)?;
         Ok(Load { organiser, files, ..load })
     }
@@ -251,6 +274,15 @@ impl LoadForm for CarrierForm {
         &self.carrier_id
     }
 
+    fn parties(&self) -> Vec<(&'static str, &str)> {
+        let organiser = self.organisation_id.as_ref().map(|id| ("organisationId", &*id.0));
+        [("carrierId", &*self.carrier_id.0)].into_iter().chain(organiser).collect()
+    }
+
+    fn owner_name(&self) -> (&'static str, bool) {
+        ("carrierName", self.carrier_name.is_none())
+    }
+
     fn files(&self) -> &[FileReference] {
         self.files.as_deref().unwrap_or_default()
     }
@@ -259,10 +291,11 @@ impl LoadForm for CarrierForm {
         self,
         catalogue: &Catalogue,
         caller: &Caller,
+        names: &PartyNames,
         files: Vec<FileReference>,
     ) -> Result<Load, Error> {
-        let organiser = Party::new(self.organisation_id, self.organisation_name, caller);
-        let carrier = Party::new(Some(self.carrier_id), Some(self.carrier_name), caller);
+        let organiser = Party::new(self.organisation_id, self.organisation_name, names);
+        let carrier = Party::new(Some(self.carrier_id), self.carrier_name, names);
         let load = self.fields.into_load(catalogue, caller, self.weight_net)?;
         Ok(Load { organiser, carrier, files, ..load })
     }
@@ -319,6 +352,7 @@ impl SharedFields {
             updated_at: Some(created_at),
             completed_at: None,
             created_by: CreatedBy::of(caller),
+            batch_id: None,
             warnings: Vec::new(),
         })
     }

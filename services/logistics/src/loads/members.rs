@@ -79,7 +79,7 @@ use Editor::{Carrier, Manager, Nobody};
 use Sample::Empty;
 
 /// All members. Columns have this order.
-pub(crate) const MEMBERS: [Member; 35] =
+pub(crate) const MEMBERS: [Member; 36] =
     [
         member("id", Nobody).exported(|load| text(&load.id)),
         member("reference", Manager).required().in_history(|load| Some(json!(load.reference))).stored(
@@ -164,6 +164,7 @@ pub(crate) const MEMBERS: [Member; 35] =
         member("carrier", Nobody),
         member("commodity", Nobody),
         member("createdBy", Nobody),
+        member("batchId", Nobody),
         member("warnings", Nobody),
     ];
 
@@ -409,6 +410,7 @@ mod tests {
             updated_at: Some(at(random)),
             completed_at: maybe(random, at),
             created_by: maybe(random, |random| CreatedBy { organisation_id: text(random) }),
+            batch_id: maybe(random, |_| Id::new()),
             warnings: Vec::new(),
         }
     }

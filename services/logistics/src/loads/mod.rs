@@ -1,6 +1,9 @@
 //! Loads: consignments of one commodity, ordered by an organiser and moved by a carrier (docs/api/loads.md).
 
+mod address_book;
 mod batch;
+mod batches;
+mod cancel;
 mod captured;
 mod change;
 mod collection;
@@ -24,6 +27,10 @@ mod store;
 mod stored_load;
 mod weights;
 
+pub(crate) use address_book::{
+    AddressBook, KnownCallers, delete_contacts_of_user, erase_caller, list_caller, list_contacts_of_user,
+    run as run_address_book,
+};
 pub(crate) use batch::{Batches, run_large_imports};
 pub(crate) use demo::{create_demo_data, sample_event};
 pub(crate) use feed::{align_feed, find_new_events};

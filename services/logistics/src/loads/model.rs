@@ -106,8 +106,12 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub created_by: Option<CreatedBy>,
-    /// What looks wrong about a collection, a proof of delivery or its correction. Only in the response to these, and
-    /// never stored.
+    /// The batch that created the load. Absent if another operation did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Uuid, nullable = false)]
+    pub batch_id: Option<Id>,
+    /// What looks wrong about a new load, an edit, a collection, a proof of delivery or its correction. Only in the
+    /// response to these, and never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }

@@ -1,7 +1,9 @@
 //! The organisations that take part in a load, and the one that created it.
 
-use common::Caller;
-use common::wire::{ExternalId, Name};
+use std::collections::HashMap;
+
+use common::wire::{ExternalId, Name, Warning};
+use common::{Caller, Organisation};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -17,13 +19,72 @@ pub struct Party {
 }
 
 impl Party {
-    /// Returns the party with this id and name, or `None` without either. The name defaults to the id. The token's
-    /// name takes precedence for the caller's own organisation.
-    pub fn new(id: Option<ExternalId>, name: Option<Name>, caller: &Caller) -> Option<Self> {
+    /// Returns the party with this id and name, or `None` without either. The name defaults to the id. The one in the
+    /// organisation's own tokens takes precedence.
+    pub(crate) fn new(id: Option<ExternalId>, name: Option<Name>, names: &PartyNames) -> Option<Self> {
         let (id, name) = (id.map(|id| id.0), name.map(|name| name.0));
-        let own_name = id.as_deref().and_then(|id| caller.own_organisation_name(id)).map(str::to_owned);
-        let name = own_name.or(name).or_else(|| id.clone())?;
-        Some(Self { id, name })
+        let Some(id) = id else { return name.map(|name| Self { id: None, name }) };
+        let name = names.name(&id, name.as_deref()).unwrap_or(&id).to_owned();
+        Some(Self { id: Some(id), name })
+    }
+}
+
+/// What is known of an organisation that a request names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct KnownParty {
+    /// Somebody has called this service for it.
+    pub(crate) is_known: bool,
+    /// The name in its own tokens.
+    pub(crate) name: Option<String>,
+    /// The name in the address book of the caller's organisation.
+    pub(crate) contact_name: Option<String>,
+}
+
+/// The names of the organisations that a request names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PartyNames {
+    own: Option<Organisation>,
+    others: HashMap<String, KnownParty>,
+}
+
+impl PartyNames {
+    /// Returns the name of the caller's organisation.
+    pub(crate) fn of(caller: &Caller) -> Self {
+        Self { own: caller.organisation.clone(), others: HashMap::new() }
+    }
+
+    /// Adds organisations.
+    pub(crate) fn add(&mut self, parties: impl IntoIterator<Item = (String, KnownParty)>) {
+        self.others.extend(parties);
+    }
+
+    /// Returns true if the organisation was added, or is the caller's and the token has its name.
+    pub(crate) fn contains(&self, id: &str) -> bool {
+        self.own_name(id).is_some() || self.others.contains_key(id)
+    }
+
+    fn own_name(&self, id: &str) -> Option<&str> {
+        self.own.as_ref().filter(|own| own.id == id)?.name.as_deref()
+    }
+
+    /// Returns the name in the organisation's own tokens, if there is one.
+    pub(crate) fn token_name(&self, id: &str) -> Option<&str> {
+        self.own_name(id).or_else(|| self.others.get(id)?.name.as_deref())
+    }
+
+    /// Returns the name of an organisation to which a request gives this name. `None` if nobody knows one.
+    pub(crate) fn name<'a>(&'a self, id: &str, given: Option<&'a str>) -> Option<&'a str> {
+        let contact = || self.others.get(id)?.contact_name.as_deref();
+        self.token_name(id).or(given).or_else(contact)
+    }
+
+    /// Returns the warning for an organisation for which nobody has called this service. `path` is the member that
+    /// names it.
+    pub(crate) fn warning(&self, path: impl Into<String>, id: &str) -> Option<Warning> {
+        let is_own = self.own.as_ref().is_some_and(|own| own.id == id);
+        let is_known = is_own || self.others.get(id).is_some_and(|party| party.is_known);
+        let message = "names an organisation that has never used this service: is the id right?";
+        (!is_known).then(|| Warning::new(path, "unknown_organisation", message))
     }
 }
 

@@ -102,6 +102,30 @@ mod tests {
 
     use super::*;
 
+    /// The picture in docs/api/loads.md, "Status", has the arrows of the table.
+    #[test]
+    fn the_picture_agrees_with_the_table() {
+        use Status::{Cancelled, Collected, Completed, Rejected, Upcoming};
+        let page = include_str!("../../../../docs/api/loads.md");
+        let picture = page.split("stateDiagram-v2\n").nth(1).and_then(|rest| rest.split("```").next());
+        let mut drawn: Vec<_> = picture.unwrap_or_default().lines().map(str::trim).collect();
+        let mut arrows = vec!["[*] --> upcoming".to_owned()];
+        for (action, to, label) in [
+            (Action::Collect, Collected, "collection"),
+            (Action::Prove, Completed, "proof of delivery"),
+            (Action::Reject, Rejected, "rejection"),
+            (Action::Cancel, Cancelled, "cancel"),
+        ] {
+            let from = action.statuses().iter().filter(|from| **from != to);
+            arrows.extend(from.map(|from| format!("{} --> {}: {label}", from.as_str(), to.as_str())));
+        }
+        let ended = Status::iter().filter(|status| ![Upcoming, Collected].contains(status));
+        arrows.extend(ended.map(|from| format!("{} --> upcoming: reopen", from.as_str())));
+        drawn.sort_unstable();
+        arrows.sort_unstable();
+        assert_eq!(drawn, arrows);
+    }
+
     /// The same table as in docs/api/loads.md, "Status".
     #[test]
     fn each_status_allows_its_actions() {

@@ -53,7 +53,7 @@ impl StoredLoad {
     pub(crate) fn proof_to_correct(&self) -> Result<&Proof, Error> {
         Action::Correct.check(self.load.status)?;
         let proof = self.corrected_proof.as_ref().or(self.proof.as_ref());
-        proof.ok_or_else(|| Error::conflict(Reason::LoadUpcoming, "This load has no proof of delivery."))
+        proof.ok_or_else(|| Error::conflict(Reason::LoadCompleted, "This load has no proof of delivery."))
     }
 
     /// Returns true if this is the proof of the load, as given or as corrected.
@@ -69,12 +69,13 @@ impl StoredLoad {
         caller.admin || manages_as_carrier || is_own(self.load.organiser.as_ref(), caller)
     }
 
-    /// Returns true if the caller may reopen the load: acts for its organiser, for the creator of a cancelled load, or
-    /// for the carrier that created a load whose organiser has no id, or is an `admin`.
+    /// Returns true if the caller may reopen the load: acts for its organiser, for the party that created a cancelled
+    /// load, or for the carrier that created a load whose organiser has no id, or is an `admin`.
     pub(crate) fn is_reopened_by(&self, caller: &Caller) -> bool {
         let is_creator = self.created_by.as_ref().is_some_and(|id| caller.acts_for(id));
         let has_organiser = self.load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());
         let as_creator = is_creator
+            && self.is_of_party(caller)
             && (self.load.status == Status::Cancelled || self.is_carried_by(caller) && !has_organiser);
         caller.admin || as_creator || is_own(self.load.organiser.as_ref(), caller)
     }

@@ -14,7 +14,7 @@ pub(crate) use channel::{Channel, register_metrics};
 pub(crate) use handlers::routes;
 use model::redelivery_message;
 pub(crate) use model::{Event, NewNotification, Notification, Recipients};
-pub(crate) use store::{create, create_with_id, drop_pending, list, was_sent_before};
+pub(crate) use store::{create, create_many, create_with_id, drop_pending, list, was_sent_before};
 
 const COMMAND: &str = "redeliver";
 const ID: &str = "id";

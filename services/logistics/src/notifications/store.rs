@@ -1,5 +1,7 @@
 //! Queries on notifications, except those of their delivery ([`outbox`]).
 
+use std::collections::HashSet;
+
 use common::{Caller, Error, PageRequest, ResultPage};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{exists, not, sql};
@@ -45,30 +47,90 @@ pub(crate) fn create_with_id<L: Serialize>(
     if let Some(id) = update_pending(c, new)? {
         return Ok(Created { id, is_new: false });
     }
+    let row = NotificationRow::new(id, shared_now(c)?, new)?;
+    insert(c, vec![row])?;
+    Ok(Created { id, is_new: true })
+}
+
+/// Stores notifications of one event of different loads, as [`create`] does.
+pub(crate) fn create_many<L: Serialize>(
+    c: &mut AnyConnection,
+    all: &[NewNotification<'_, L>],
+) -> Result<(), Error> {
+    let Some(first) = all.first() else { return Ok(()) };
+    let loads: Vec<Id> = all.iter().map(|new| new.load_id).collect();
+    let pending = n::notifications.filter(n::load_id.eq_any(loads)).filter(n::due_at.is_not_null());
+    let pending = pending.filter(n::event.eq(first.event.into_str())).select(n::load_id);
+    let pending: HashSet<Id> = pending.load::<Id>(c)?.into_iter().collect();
     let at = shared_now(c)?;
-    let row = (
-        n::id.eq(id),
-        n::load_id.eq(new.load_id),
-        n::event.eq(new.event.into_str()),
-        n::recipient_id.eq(new.recipients.id()),
-        n::status.eq(Status::Pending.into_str()),
-        n::attempts.eq(0),
-        n::created_at.eq(at),
-        n::due_at.eq(at),
-        n::pending_since.eq(at),
-        n::body.eq(body(id, at, new)?),
-        n::organisation_id.eq(new.sender_id),
-        n::collapses.eq(true),
-    );
+    let mut rows = Vec::new();
+    for new in all {
+        if pending.contains(&new.load_id) {
+            create(c, new)?;
+        } else {
+            rows.push(NotificationRow::new(Id::new(), at, new)?);
+        }
+    }
+    insert(c, rows)
+}
+
+/// A notification that is due at once.
+#[derive(Insertable)]
+#[diesel(table_name = notifications)]
+struct NotificationRow<'a> {
+    id: Id,
+    load_id: Id,
+    event: &'static str,
+    recipient_id: &'a str,
+    status: &'static str,
+    attempts: i32,
+    created_at: Timestamp,
+    due_at: Timestamp,
+    pending_since: Timestamp,
+    body: Json,
+    organisation_id: &'a str,
+    collapses: bool,
+}
+
+impl<'a> NotificationRow<'a> {
+    fn new<L: Serialize>(id: Id, at: Timestamp, new: &NewNotification<'a, L>) -> Result<Self, Error> {
+        Ok(Self {
+            id,
+            load_id: new.load_id,
+            event: new.event.into_str(),
+            recipient_id: new.recipients.id(),
+            status: Status::Pending.into_str(),
+            attempts: 0,
+            created_at: at,
+            due_at: at,
+            pending_since: at,
+            body: body(id, at, new)?,
+            organisation_id: new.sender_id,
+            collapses: true,
+        })
+    }
+}
+
+fn insert(c: &mut AnyConnection, rows: Vec<NotificationRow<'_>>) -> Result<(), Error> {
+    let count = rows.len();
     // Of two concurrent inserts, PostgreSQL makes the second wait for the first and run again: it then finds that row.
-    let stored = database::dispatch!(c, c => diesel::insert_into(n::notifications)
-        .values(row)
-        .on_conflict_do_nothing()
-        .execute(c))?;
-    if stored == 0 {
+    let stored = match c {
+        AnyConnection::Postgres(c) => {
+            diesel::insert_into(n::notifications).values(rows).on_conflict_do_nothing().execute(c)?
+        }
+        AnyConnection::Sqlite(c) => {
+            let mut stored = 0;
+            for row in rows {
+                let insert = diesel::insert_into(n::notifications).values(row);
+                stored += insert.on_conflict_do_nothing().execute(c)?;
+            }
+            stored
+        }
+    };
+    if stored < count {
         return Err(Error::Internal(anyhow::anyhow!("a conflicting pending notification was not found")));
     }
-    Ok(Created { id, is_new: true })
+    Ok(())
 }
 
 /// Returns true if a load was sent to a recipient before this notification, which is kept for 30 days.

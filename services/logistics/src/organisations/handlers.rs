@@ -1,65 +1,20 @@
-//! The operations on organisations, and the block list of the caller's.
+//! The operations on the block list of the caller's organisation. `loads/handlers/address_book.rs` lists it.
 
 use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, delete, get, put};
+use actix_web::{delete, put};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
-use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, ListParams, Member, Query, Sorting};
+use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, Member};
 use database::AnyConnection;
-use serde::Deserialize;
-use utoipa::{IntoParams, ToSchema};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::organisations::model::{BlockedOrganisation, parse_id};
+use crate::organisations::model::parse_id;
 use crate::organisations::store;
 use crate::{Logistics, examples};
 
 /// Registers the routes.
 pub(crate) fn routes(v1: &mut ServiceConfig) {
-    v1.service(list).service(block).service(unblock);
-}
-
-/// Query parameters of the list of organisations.
-#[derive(Debug, Default, Deserialize, IntoParams)]
-#[serde(default)]
-#[into_params(parameter_in = Query)]
-struct OrganisationParams {
-    #[serde(flatten)]
-    #[param(ignore)]
-    page: ListParams,
-    /// `true`: those that the caller's organisation has blocked.
-    #[serde(rename = "f:blocked")]
-    #[param(required = true, inline, example = "true")]
-    blocked: Blocked,
-}
-
-/// The only value of the filter.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-enum Blocked {
-    #[default]
-    True,
-}
-
-/// List blocked organisations
-///
-/// Those that the caller's organisation has blocked, the last one first.
-#[utoipa::path(operation_id = "list_organisations", tag = "organisations", security(("bearer" = [])),
-    extensions(("x-roles" = json!(["viewer"]))),
-    params(ListParams, OrganisationParams),
-    responses((status = 200, body = [BlockedOrganisation]), ErrorResponses))]
-#[get("/organisations")]
-async fn list(
-    caller: Authorized<Member>,
-    query: Query<OrganisationParams>,
-    request: HttpRequest,
-    app: Data<Logistics>,
-) -> Result<JsonResponse, Error> {
-    let (page, count) =
-        query.check(|p, errors| (p.page.parse(&Sorting::newest_first(), errors), p.page.count))?;
-    let (own, read_page) = (caller.organisation_id_or_empty().to_owned(), page.clone());
-    let found = app.db.read(move |c| store::list(c, &own, &read_page, count)).await?;
-    Ok(found.response(&request, &app.public_url, &page))
+    v1.service(block).service(unblock);
 }
 
 /// Block an organisation

@@ -5,5 +5,5 @@ mod model;
 mod store;
 
 pub(crate) use handlers::routes;
-pub(crate) use model::NamedBy;
-pub(crate) use store::{check_not_blocked, find_blocked};
+pub(crate) use model::{BlockedOrganisation, NamedBy};
+pub(crate) use store::{check_not_blocked, find_blocked, list as list_blocked};

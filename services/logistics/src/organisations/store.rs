@@ -60,7 +60,7 @@ pub(super) fn unblock(c: &mut AnyConnection, organisation_id: &str, blocked_id: 
 
 /// Returns a page of the organisations that an organisation has blocked, the last one first, and the number of all if
 /// `count` is true.
-pub(super) fn list(
+pub(crate) fn list(
     c: &mut AnyConnection,
     organisation_id: &str,
     page: &PageRequest,

@@ -15,11 +15,35 @@ use serde_json::{Value, json};
 
 use crate::loads::{Load, names_driver};
 use crate::notifications::{Event, Notification};
+use crate::schema::load_batches::dsl as b;
 use crate::schema::load_creators::dsl as k;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::load_events::{self, dsl as e};
 use crate::schema::loads::dsl as l;
 use crate::schema::notifications::dsl as n;
+use crate::schema::user_notes::dsl as t;
+
+/// Lists batches that the user stored.
+pub(in crate::personal_data) fn list_batches(
+    c: &mut AnyConnection,
+    query: &RecordQuery,
+) -> Result<Vec<Record>, Error> {
+    let rows: Vec<(Id, Json, Timestamp, String)> = b::load_batches
+        .filter(b::user_id.eq(&query.user_id))
+        .filter(b::id.gt(query.after_id()))
+        .order(b::id)
+        .limit(query.limit)
+        .select((b::id, b::files, b::created_at, b::user_name))
+        .load(c)?;
+    let record = |(id, files, at, name): (Id, Json, Timestamp, String)| {
+        let files: Vec<String> = files.parse()?;
+        let batch = json!({
+            "id": id, "files": files, "createdAtUTC": at, "userId": query.user_id, "userName": name,
+        });
+        Record::new(id, &batch)
+    };
+    rows.into_iter().map(record).collect()
+}
 
 /// Lists loads that the user accepted.
 pub(in crate::personal_data) fn list_accepted(
@@ -63,9 +87,10 @@ pub(in crate::personal_data) fn erase_files(
 }
 
 fn erase_in_load(c: &mut AnyConnection, id: Id, files: &BTreeSet<String>) -> Result<(), Error> {
-    let found = l::loads.find(id).select((l::document, l::revision)).first::<(Json, i64)>(c).optional()?;
-    let Some((document, revision)) = found else { return Ok(()) };
-    let mut load = Load { revision, ..document.parse()? };
+    let columns = (l::document, l::revision, l::batch_id);
+    let found = l::loads.find(id).select(columns).first::<(Json, i64, Option<Id>)>(c).optional()?;
+    let Some((document, revision, batch_id)) = found else { return Ok(()) };
+    let mut load = Load { revision, batch_id, ..document.parse()? };
     if erase_uploader_names(load.all_files_mut(), files) {
         load.revise();
         let changes = (l::document.eq(Json::of(&load)?), l::revision.eq(load.revision));
@@ -100,8 +125,13 @@ fn erase_in_notifications(
     }
 }
 
-const CREATORS: IdentityColumns =
-    IdentityColumns { table: "loads", key: "id", user_id: "creator_id", user_name: Some("creator_name") };
+const CREATORS: IdentityColumns = IdentityColumns {
+    table: "loads",
+    key: "id",
+    user_id: "creator_id",
+    user_name: Some("creator_name"),
+    text: None,
+};
 
 /// The most loads that one transaction erases on SQLite, or whose reports it rewrites.
 const BATCH_SIZE: i64 = 500;
@@ -211,6 +241,14 @@ fn erase_in_reports(c: &mut AnyConnection, erasure: &Erasure, loads: &BTreeSet<I
     loads.iter().try_for_each(|load| webhooks::queue_erasure(c, *load, erasure, &no_files))
 }
 
+/// Deletes the times of the last notes of the user, which are events too.
+pub(in crate::personal_data) fn delete_note_times(
+    c: &mut AnyConnection,
+    erasure: &Erasure,
+) -> Result<usize, Error> {
+    Ok(diesel::delete(t::user_notes.filter(t::user_id.eq(&erasure.user_id))).execute(c)?)
+}
+
 /// Lists events that name the user as a driver.
 pub(in crate::personal_data) fn list_driver_events(
     c: &mut AnyConnection,
@@ -314,6 +352,7 @@ struct EventRow {
     organisation_id: Option<String>,
     at: Timestamp,
     reason: Option<String>,
+    text: Option<String>,
     changes: Option<Json>,
 }
 
@@ -337,7 +376,7 @@ fn record(row: EventRow) -> Result<Record, Error> {
     let event = json!({
         "id": row.id, "loadId": row.load_id, "type": row.event_type, "userId": row.user_id,
         "userName": row.user_name, "organisationId": row.organisation_id, "atUTC": row.at,
-        "reason": row.reason, "changes": changes,
+        "reason": row.reason, "text": row.text, "changes": changes,
     });
     Record::new(row.n, &event)
 }

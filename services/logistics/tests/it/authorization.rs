@@ -42,6 +42,9 @@ testkit::on_both! {
         app.post(&prove).by(&driver).json(&proof).send().await.ok();
         accept(&app, proven).await;
 
+        let imported = Form::new().part("file", Part::text(batch::VALID_CSV).file_name("kept.csv"));
+        let batch_id = batch::send(&app, &without_org_name("grain"), imported).await.ok()["batchId"].as_str().unwrap().to_owned();
+
         // On PostgreSQL the feed ends before the oldest transaction of the server, which other tests use too.
         testkit::wait_until(async || app.get("/v1/events").by(&grain).send().await.text().contains(load)).await;
         let hooks = testkit::webhooks(&app, "haul", "load.created").await;
@@ -80,6 +83,13 @@ testkit::on_both! {
             ("create_load_batch", AccessRule::Restricted(vec![
                 AccessCase::new("/v1/loads/batch", &[&grain, &admin]).form(batch).denies(&haul).denies(&driver).leaves_unchanged(all),
             ])),
+            ("list_load_batches", AccessRule::Scoped(vec![
+                AccessCase::new("/v1/loads/batches", &[&grain, &admin]).denies(&haul).denies(&driver).discloses(&batch_id),
+            ])),
+            ("cancel_load_batch", AccessRule::Restricted(vec![
+                AccessCase::new(format!("/v1/loads/batches/{batch_id}/cancel"), &[&grain, &admin]).denies(&haul).denies(&driver)
+                    .json(json!({})).leaves_unchanged(all),
+            ])),
             ("change_loads", AccessRule::AnyCaller("each load is refused as by the operation on one load")),
             ("summarize_loads", AccessRule::Scoped(vec![
                 parties("/v1/loads/summary?groupBy=organiser&f:organiserId=grain".into()).discloses("grain"),
@@ -107,11 +117,16 @@ testkit::on_both! {
             ("reject_load", AccessRule::Restricted(vec![
                 read(format!("/v1/loads/{to_reject}/rejection")).json(json!({"reason": "late"})).leaves_unchanged(all),
             ])),
+            ("create_note", AccessRule::Restricted(vec![
+                read(format!("{path}/notes")).json(json!({"text": "n"})).leaves_unchanged(format!("{path}/events")),
+            ])),
             ("correct_proof_of_delivery", AccessRule::Restricted(vec![
                 parties(format!("/v1/loads/{proven}/proof-of-delivery/corrections"))
                     .json(json!({"weightGross": 9, "reason": "r"})).leaves_unchanged(format!("/v1/loads/{proven}")),
             ])),
-            ("list_load_events", AccessRule::Restricted(vec![parties(format!("{path}/events"))])),
+            ("list_load_events", AccessRule::Restricted(vec![
+                parties(format!("{path}/events")), read(format!("{path}/events?f:type=noted")),
+            ])),
             ("list_events", AccessRule::Scoped(vec![
                 parties("/v1/events".into()).discloses(load),
                 AccessCase::new("/v1/events?f:driverId=me", &[&driver]).denies(&haul).discloses(load),
@@ -141,6 +156,7 @@ testkit::on_both! {
             ("block_organisation", AccessRule::Member),
             ("unblock_organisation", AccessRule::Member),
             ("list_organisations", AccessRule::Member),
+            ("list_drivers", AccessRule::Member),
             ("export_personal_data", AccessRule::Admin),
             ("erase_personal_data", AccessRule::Admin),
             ("find_settings", AccessRule::Admin),

@@ -6,8 +6,17 @@ use super::*;
 
 /// Returns a load without the members that a batch sets itself.
 fn core(load: &Value) -> Value {
-    let generated =
-        ["id", "status", "files", "createdAtUTC", "completedAtUTC", "createdBy", "revision", "updatedAtUTC"];
+    let generated = [
+        "id",
+        "status",
+        "files",
+        "createdAtUTC",
+        "completedAtUTC",
+        "createdBy",
+        "revision",
+        "updatedAtUTC",
+        "batchId",
+    ];
     generated.iter().fold(load.clone(), |load, member| without(load, member))
 }
 

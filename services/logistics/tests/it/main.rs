@@ -3,6 +3,7 @@
 
 mod acceptance;
 mod actions;
+mod address_book;
 mod authorization;
 mod batch;
 mod block_list;
@@ -30,6 +31,7 @@ mod life;
 mod log_privacy;
 mod log_secrets;
 mod normalization;
+mod notes;
 mod notifications;
 mod organisation_names;
 mod personal_data;

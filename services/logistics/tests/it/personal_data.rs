@@ -49,6 +49,7 @@ async fn create_records(app: &App, system: &SystemStub) -> Loads {
     let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
     let own = create(app, &zeph, &with_file(organiser_form(), &file)).await;
     patch(app, &zeph, &own, &json!({"ticketNumber": "edited"})).await.ok();
+    app.post(&format!("/v1/loads/{own}/notes")).by(&zeph).json(&json!({"text": "late"})).send().await.ok();
     let of_colleague = create(app, &colleague, &with_file(organiser_form(), &file)).await;
     send_to_driver(app, &of_colleague, "dai").await;
 
@@ -68,6 +69,7 @@ async fn create_records(app: &App, system: &SystemStub) -> Loads {
     let accepted = create_load(app).await;
     app.post(&format!("/v1/loads/{accepted}/accept")).by(&zeph).send().await.ok();
 
+    super::batch::send_file_as(app, &zeph, super::batch::VALID_CSV).await.ok();
     system.set_share_status(Some(503));
     let form = with_file(organiser_form(), &system.add_with_name("late.jpg", &zeph, ErasedUser::NAME));
     app.post("/v1/loads/organiser").by(&zeph).json(&form).send().await.ok();
@@ -79,12 +81,12 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let loads = create_records(&app, &system).await;
         let ids = [
-            "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "load_drivers.driver_id",
+            "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "load_batches.user_id", "load_drivers.driver_id",
             "load_events.changes", "load_events.user_id", "loads.accepted_by", "loads.creator_id", "notifications.body",
-            "notifications.recipient_id", "webhook_message_users.user_id", "webhook_messages.body",
+            "notifications.recipient_id", "user_notes.user_id", "webhook_message_users.user_id", "webhook_messages.body",
         ];
         let names = [
-            "idempotency_keys.answer", "load_events.user_name", "loads.creator_name", "loads.document",
+            "idempotency_keys.answer", "load_batches.user_name", "load_events.user_name", "loads.creator_name", "loads.document",
             "notifications.body", "webhook_messages.body",
         ];
         ErasedUser::assert_mentioned(&app, &ids, &names);
@@ -93,8 +95,8 @@ testkit::on_both! {
         let notifications = exported["notifications"];
         assert!((2..=3).contains(&notifications), "{exported:?}");
         let expected = [
-            ("acceptedLoads", 1), ("driverEvents", 4), ("drivers", 2), ("events", 5), ("files", 4), ("idempotencyKeys", 1),
-            ("loads", 2), ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 3),
+            ("acceptedLoads", 1), ("batches", 1), ("driverEvents", 4), ("drivers", 2), ("events", 7), ("files", 4), ("idempotencyKeys", 1),
+            ("loads", 4), ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 5),
         ];
         assert_eq!(exported, BTreeMap::from(expected.map(|(name, count)| (name.to_owned(), count))));
         let (before, other) = (revision(&app, &loads.own).await, events(&app, &loads.of_colleague).await);
@@ -160,8 +162,8 @@ testkit::on_both! {
         }
         app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
         assert_eq!(ErasedUser::count(&app).await["loads"], 1_204);
-        // Each load and the event of its creation.
-        assert_eq!(ErasedUser::erase(&app).await, 2 * 1_204);
+        // Each load and the event of its creation, and the batch.
+        assert_eq!(ErasedUser::erase(&app).await, 2 * 1_204 + 1);
         assert_eq!(app.database.mentions(ErasedUser::ID_MARK), Vec::<String>::new());
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         let ids = format!("(SELECT DISTINCT creator_id FROM {schema}loads WHERE creator_id LIKE 'erased-%') AS ids");

@@ -64,6 +64,30 @@ testkit::on_both! {
         }
     }
 
+    async fn documents_get_the_batches_that_it_does_not_write(backend) {
+        let app = app(backend).await;
+        let answer = batch::send_file(&app, batch::VALID_CSV).await.ok();
+        let (batch, loads) = (&answer["batchId"], table(backend, "loads"));
+        let document = match backend {
+            Backend::Sqlite => "json_remove(document, '$.revision', '$.updatedAtUTC', '$.batchId')",
+            Backend::Postgres => "(document::jsonb - 'revision' - 'updatedAtUTC' - 'batchId')::json",
+        };
+        app.database.execute(&format!("UPDATE {loads} SET document = {document}"));
+        let grain = User::of("grain");
+        let read = async |app: &App, n: usize| {
+            app.get(&format!("/v1/loads/{}", answer["ids"][n].as_str().unwrap())).by(&grain).send().await.ok()
+        };
+        assert_eq!(read(&app, 0).await.get("batchId"), None);
+        // A load that changes meanwhile.
+        patch(&app, &grain, answer["ids"][0].as_str().unwrap(), &json!({"tags": ["x"]})).await.ok();
+        assert_eq!(read(&app, 0).await["batchId"], *batch);
+        let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
+        for (n, revision) in [(0, 2), (1, 1)] {
+            let load = read(&app, n).await;
+            assert_eq!((&load["batchId"], &load["revision"]), (batch, &json!(revision)));
+        }
+    }
+
     async fn older_loads_have_the_history_that_is_known(backend) {
         let app = app(backend).await;
         let (id, haul) = (create_load(&app).await, User::of("haul"));

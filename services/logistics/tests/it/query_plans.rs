@@ -74,6 +74,7 @@ const SEARCHES: &[(&str, &str, &str, bool)] = &[
         "loads_organiser_delivery (organiser_id=? AND delivery_at>? AND delivery_at<?)",
         true,
     ),
+    ("?f:batchId=01955bf1-6c00-7a10-8000-000000000001", SORTED, "USING INDEX loads_batch (batch_id=?)", true),
     ("?format=CSV&f:commodityId=1", KEYS, "loads_organiser_created (organiser_id=?)", false),
     (
         "?startDateISO=2026-01-01&endDateISO=2026-12-31",

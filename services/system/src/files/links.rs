@@ -4,6 +4,8 @@
 //! key that only this service has. The keys are in the database, so replicas share them, and each request reads the one
 //! it needs. A replica therefore never signs with a key that another one has replaced, nor refuses a link of a new key.
 
+use std::collections::BTreeMap;
+
 use aws_lc_rs::hmac;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -24,6 +26,9 @@ use crate::keys::{MAX_LINK_SECONDS, SigningKey};
 pub(crate) const INVALID_LINK: &str = "This link is invalid or has expired: ask for a new one.";
 /// How long a link is valid by default, in seconds.
 const DEFAULT_SECONDS: i64 = 3600;
+/// The longest time that a link is valid: its seconds, a quarter by which they are rounded up, and a minute, because the
+/// clocks of replicas differ.
+const MAX_SECONDS_LEFT: i64 = MAX_LINK_SECONDS / 4 * 5 + 60;
 /// Bytes of the hash that stands for a tenant.
 const TAG_BYTES: usize = 12;
 const ADMIN: &str = "admin-";
@@ -40,6 +45,9 @@ pub(crate) struct LinkForm {
     /// The width of a smaller image. Other files are linked as they are.
     #[schema(schema_with = Width::schema, required = false)]
     width: Option<Width>,
+    /// Widths of smaller images, each of which gets a link in `urls`.
+    #[schema(schema_with = Width::list_schema, required = false)]
+    widths: Vec<Width>,
 }
 
 /// Files to link, how long the links are valid, and what they download.
@@ -55,9 +63,31 @@ pub(crate) struct LinksForm {
 }
 
 impl LinkForm {
-    /// Returns the target of a link to a file.
-    pub(crate) fn target(&self, id: Id, maker: Maker) -> LinkTarget {
-        LinkTarget::new(id, self.width, self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS), maker)
+    /// Returns a form for links with these widths that are valid for this many seconds.
+    pub(crate) fn new(seconds: i64, width: Option<Width>, widths: Vec<Width>) -> Self {
+        Self { expires_in_seconds: Some(seconds), width, widths }
+    }
+
+    /// Returns a link to a file.
+    pub(crate) fn sign(&self, id: Id, maker: &Maker, public_url: &str, key: &SigningKey) -> Link {
+        let seconds = self.expires_in_seconds.unwrap_or(DEFAULT_SECONDS);
+        let target = |width| LinkTarget::new(id, width, seconds, maker.clone());
+        let urls =
+            self.widths.iter().map(|width| (width.pixels(), target(Some(*width)).url(public_url, key)));
+        let target = target(self.width);
+        Link { url: target.url(public_url, key), urls: urls.collect(), expires_at: target.expires_at() }
+    }
+
+    /// Returns a link to each of these files.
+    pub(crate) fn sign_all(
+        &self,
+        ids: &[Id],
+        maker: &Maker,
+        public_url: &str,
+        key: &SigningKey,
+    ) -> Vec<FileLink> {
+        let link = |id: &Id| FileLink { id: *id, link: self.sign(*id, maker, public_url, key) };
+        ids.iter().map(link).collect()
     }
 }
 
@@ -67,9 +97,15 @@ impl LinksForm {
         distinct_ids(&self.ids)
     }
 
-    /// Returns the target of a link to a file.
-    pub(crate) fn target(&self, id: Id, maker: Maker) -> LinkTarget {
-        self.link.target(id, maker)
+    /// Returns a link to each of these files.
+    pub(crate) fn sign(
+        &self,
+        ids: &[Id],
+        maker: &Maker,
+        public_url: &str,
+        key: &SigningKey,
+    ) -> Vec<FileLink> {
+        self.link.sign_all(ids, maker, public_url, key)
     }
 }
 
@@ -93,8 +129,13 @@ pub(crate) struct LinkParams {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Link {
-    /// The absolute URL of a download that needs no token.
+    /// The absolute URL of a download that needs no token. If the request has no `width`, `&width=` with 160, 320, 640
+    /// or 1280 may be added.
     url: String,
+    /// By width in pixels: the URL of the smaller image. Only with `widths`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(required = false)]
+    urls: BTreeMap<u32, String>,
     /// When the link expires.
     #[serde(rename = "expiresAtUTC")]
     #[schema(value_type = String, format = DateTime)]
@@ -110,20 +151,6 @@ pub(crate) struct FileLink {
     /// The link.
     #[serde(flatten)]
     link: Link,
-}
-
-impl Link {
-    /// Returns the link to a target.
-    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &SigningKey) -> Self {
-        Self { url: target.url(public_url, key), expires_at: target.expires_at() }
-    }
-}
-
-impl FileLink {
-    /// Returns the link to a target.
-    pub(crate) fn of(target: &LinkTarget, public_url: &str, key: &SigningKey) -> Self {
-        Self { id: target.id, link: Link::of(target, public_url, key) }
-    }
 }
 
 /// What a link gives access to, and until when.
@@ -151,9 +178,12 @@ pub(crate) struct SignedLink {
 }
 
 impl LinkTarget {
-    /// Creates a target that is valid for this many seconds.
+    /// Creates a target that is valid for this many seconds, rounded up to a multiple of a quarter of them since 1970:
+    /// equal requests get equal URLs meanwhile.
     pub(crate) fn new(id: Id, width: Option<Width>, seconds: i64, maker: Maker) -> Self {
-        Self { id, width, expires: now() + seconds, maker: Some(maker) }
+        let quarter = (seconds + 3) / 4;
+        let quarters = (now() + seconds + quarter - 1) / quarter.max(1);
+        Self { id, width, expires: quarters * quarter, maker: Some(maker) }
     }
 
     /// Returns the time when the link expires.
@@ -168,7 +198,7 @@ impl LinkTarget {
 
     /// Returns the URL of the link.
     pub(crate) fn url(&self, public_url: &str, key: &SigningKey) -> String {
-        let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key.hmac(), self.message().as_bytes()));
+        let signature = URL_SAFE_NO_PAD.encode(hmac::sign(&key.hmac(), self.message(self.width).as_bytes()));
         let width = self.width.map(|width| format!("width={width}&")).unwrap_or_default();
         let by = self.maker.as_ref().map(|maker| format!("by={}&", maker.0)).unwrap_or_default();
         let (id, expires, number) = (self.id, self.expires, key.number);
@@ -177,9 +207,9 @@ impl LinkTarget {
         )
     }
 
-    /// Returns what is signed.
-    fn message(&self) -> String {
-        let width = self.width.map(|width| width.to_string()).unwrap_or_default();
+    /// Returns what is signed for a width.
+    fn message(&self, width: Option<Width>) -> String {
+        let width = width.map(|width| width.to_string()).unwrap_or_default();
         let by = self.maker.as_ref().map(|maker| format!("\nby {}", maker.0)).unwrap_or_default();
         format!("file {}\nwidth {width}\nexpires {}{by}", self.id, self.expires)
     }
@@ -212,8 +242,7 @@ impl SignedLink {
         };
         let link = parse().filter(|link| {
             let left = link.target.expires.saturating_sub(now());
-            // A minute, because the clocks of replicas differ.
-            left > 0 && left <= MAX_LINK_SECONDS + 60
+            left > 0 && left <= MAX_SECONDS_LEFT
         });
         link.ok_or(Error::Forbidden(INVALID_LINK))
     }
@@ -225,12 +254,15 @@ impl SignedLink {
     pub(crate) fn verify(&self, key: Option<&SigningKey>) -> Result<(), Error> {
         let verify = || {
             let key = key?;
-            // So a key that was stolen and replaced is of no use after seven days.
-            let last = key.replaced_at.map_or(i64::MAX, |at| at.millis() / 1000 + MAX_LINK_SECONDS + 60);
-            let message = self.target.message();
-            // Compares in constant time.
-            hmac::verify(&key.hmac(), message.as_bytes(), &self.signature).ok()?;
-            (self.target.expires <= last).then_some(())
+            // So a key that was stolen and replaced is of no use after nine days.
+            let last = key.replaced_at.map_or(i64::MAX, |at| at.millis() / 1000 + MAX_SECONDS_LEFT);
+            let covers = |width| {
+                // Compares in constant time.
+                hmac::verify(&key.hmac(), self.target.message(width).as_bytes(), &self.signature).is_ok()
+            };
+            // A link without a width takes any.
+            let is_signed = covers(self.target.width) || self.target.width.is_some() && covers(None);
+            (is_signed && self.target.expires <= last).then_some(())
         };
         verify().ok_or(Error::Forbidden(INVALID_LINK))
     }
@@ -313,6 +345,8 @@ mod tests {
         assert!(verify(&url, Id::new(), width).is_err());
         assert!(verify(&url, id, None).is_err());
         assert!(verify(&url, id, Width::parse(640)).is_err());
+        let without = LinkTarget::new(id, None, 3600, Maker::everybody()).url("http://h", &key(3, None));
+        assert!([None, width, Width::parse(640)].iter().all(|width| verify(&without, id, *width).is_ok()));
         let expires = target.expires.to_string();
         for (from, to) in [
             (expires.clone(), (target.expires + 1).to_string()),
@@ -343,14 +377,26 @@ mod tests {
     fn links_expire() {
         let id = Id::new();
         for (seconds, is_valid) in
-            [(60, true), (0, false), (-60, false), (MAX_LINK_SECONDS, true), (MAX_LINK_SECONDS + 3600, false)]
+            [(60, true), (0, false), (-60, false), (MAX_LINK_SECONDS, true), (2 * MAX_LINK_SECONDS, false)]
         {
             let url = LinkTarget::new(id, None, seconds, Maker::everybody()).url("http://h", &key(1, None));
             assert_eq!(parse(&url, id, None).is_ok(), is_valid, "{seconds}");
         }
     }
 
-    /// A key that was replaced cannot have signed links that expire more than seven days later.
+    #[test]
+    fn expiry_is_rounded_up_to_a_quarter() {
+        for seconds in [60, 61, 62, 3600, MAX_LINK_SECONDS] {
+            let target = LinkTarget::new(Id::new(), None, seconds, Maker::everybody());
+            let (left, quarter) = (target.expires - now(), (seconds + 3) / 4);
+            assert!(
+                target.expires % quarter == 0 && left >= seconds - 1 && left <= seconds + quarter,
+                "{left}"
+            );
+        }
+    }
+
+    /// A key that was replaced cannot have signed links that expire much more than seven days later.
     #[test]
     fn a_replaced_key_signs_nothing_new() {
         let id = Id::new();
@@ -358,6 +404,6 @@ mod tests {
         let url = LinkTarget::new(id, None, 2 * 24 * 3600, Maker::everybody()).url("http://h", &key(1, None));
         let link = parse(&url, id, None).unwrap();
         assert!(link.verify(Some(&key(1, ago(4)))).is_ok());
-        assert!(link.verify(Some(&key(1, ago(6)))).is_err());
+        assert!(link.verify(Some(&key(1, ago(8)))).is_err());
     }
 }

@@ -1,6 +1,8 @@
-//! Sends the request that the examples of each operation make.
+//! Sends the request that the examples of each operation make, and records the responses, which become the examples of
+//! responses in the documents (CONTRIBUTING.md, "Add an operation").
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -30,12 +32,22 @@ pub const TOKEN: &str = "create_token";
 pub const STREAM: &str = "stream_events";
 
 /// Number of operations and of examples that were sent.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default)]
 pub struct Sent {
     pub operations: usize,
     pub parameters: usize,
     pub bodies: usize,
+    /// The responses with status 200, shortened: by operation and media type.
+    pub responses: BTreeMap<String, BTreeMap<String, Value>>,
 }
+
+/// Members whose values are secrets of the services that the trial started.
+const SECRETS: [&str; 3] = ["clientSecret", "secret", "access_token"];
+/// Texts of responses are cut after these characters, CSV after these lines.
+const MAX_CHARS: usize = 400;
+const MAX_LINES: usize = 3;
+/// Of longer objects, such as all countries, an example has the first two members.
+const MAX_MEMBERS: usize = 60;
 
 /// Sends the examples of all operations, in the order of the document. `is_repeat`: after an earlier run.
 ///
@@ -68,11 +80,46 @@ pub fn send_all(service: &ServiceProcess, token: &str, is_repeat: bool) -> Resul
                 ensure!(is_right, "{id}: {method} {url}: {} {}", response.status, response.json);
                 let unknown = response.header("x-unknown-parameters");
                 ensure!(unknown.is_empty(), "{id}: {url}: unknown parameters: {unknown}");
+                if response.status == 200 && !response.json.is_null() {
+                    let responses = sent.responses.entry(id.to_owned()).or_default();
+                    responses.insert("application/json".to_owned(), shortened("", &response.json, service));
+                }
+            }
+            if method == "get" && !operation["responses"]["200"]["content"][CSV].is_null() {
+                let (url, _) = with_parameters(&service.url(path), operation)?;
+                let csv = http.send_with("GET", &url, Some(token), &[("accept", CSV)], &Body::Empty)?;
+                let text = String::from_utf8_lossy(&csv.bytes);
+                let lines: String = text.split_inclusive('\n').take(MAX_LINES).collect();
+                sent.responses.entry(id.to_owned()).or_default().insert(CSV.to_owned(), lines.into());
             }
             sent.operations += 1;
         }
     }
     Ok(sent)
+}
+
+const CSV: &str = "text/csv";
+
+/// Returns a value as an example shows it: with an entry of each array, without secrets, and with the base URL of the
+/// other examples.
+fn shortened(name: &str, value: &Value, service: &ServiceProcess) -> Value {
+    match value {
+        Value::Array(entries) => {
+            let count = if entries.iter().all(|entry| entry.is_object() || entry.is_array()) { 1 } else { 3 };
+            entries.iter().take(count).map(|entry| shortened("", entry, service)).collect()
+        }
+        Value::Object(members) => {
+            let count = if members.len() > MAX_MEMBERS { 2 } else { members.len() };
+            let members = members.iter().take(count);
+            members.map(|(name, value)| (name.clone(), shortened(name, value, service))).collect()
+        }
+        Value::String(_) if SECRETS.contains(&name) => "…".into(),
+        Value::String(text) => {
+            let text = text.replace(&service.url(""), &format!("https://drover.example/{}", service.name));
+            text.chars().take(MAX_CHARS).collect::<String>().into()
+        }
+        other => other.clone(),
+    }
 }
 
 fn send(

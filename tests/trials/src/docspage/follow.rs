@@ -30,7 +30,9 @@ pub fn check(trial: &Trial<'_>, browser: &mut Browser, stack: &mut Stack, token:
     browser.wait(&page, "location.pathname === '/healthz' && document.readyState === 'complete'")?;
     let document = [DOCUMENT.to_owned()];
     let documents = markdown::read(&document)?;
-    let code = documents[0].block("js", "follow")?.replace("console.log(event.type, event.reference)", "received.push(event)");
+    let code = documents[0]
+        .block("js", "follow")?
+        .replace("console.log(event.type, event.reference)", "received.push(event)");
     ensure!(code.contains("received.push"), "the example of {DOCUMENT} does not show events");
     let globals = json!([logistics.url(""), token]);
     browser.evaluate(

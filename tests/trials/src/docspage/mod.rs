@@ -92,6 +92,9 @@ fn admin_of_farm(trial: &Trial<'_>) -> Result<String> {
 fn send_examples(trial: &Trial<'_>, stack: &Stack, token: &str, database: &str) -> Result<()> {
     for service in &stack.services {
         let sent = examples::send_all(service, token, false)?;
+        let file = checkout::target_dir()?.join("docspage").join(format!("{}-examples.json", service.name));
+        fs::create_dir_all(file.parent().context("no folder")?)?;
+        fs::write(&file, serde_json::to_string_pretty(&sent.responses)? + "\n")?;
         examples::send_all(service, token, true).context("in the second run")?;
         let result =
             format!("{} operations, {} parameters, {} bodies", sent.operations, sent.parameters, sent.bodies);

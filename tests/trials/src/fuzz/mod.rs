@@ -284,6 +284,10 @@ pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: 
             "path_parameters": {"id": completed_load}, "media_type": "application/json",
             "body": {"weightNet": 27.2, "reason": "The ticket was misread"},
         },
+        "create_note": {
+            "path_parameters": {"id": completed_load}, "media_type": "application/json",
+            "body": {"text": "The gate is locked"},
+        },
         "create_load_batch": {"body": {"file": [csv]}, "media_type": "multipart/form-data"},
         "delete_saved_search": {"path_parameters": {"id": saved_to_delete}},
         "find_file": {"path_parameters": {"id": file}},

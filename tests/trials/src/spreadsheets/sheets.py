@@ -106,7 +106,7 @@ print("LibreOffice, XLSX from German CSV: 1 load")
 # The template, filled in with both programs.
 template = save("template.xlsx", call("GET", "/v1/loads/batch/template?format=XLSX"))
 filled = openpyxl.load_workbook(template)
-check(filled.sheetnames, ["Loads", "Commodities"], "sheets of the template")
+check(filled.sheetnames, ["Loads", "Columns", "Commodities"], "sheets of the template")
 names = [cell.value for cell in filled["Loads"][1]]
 check(filled["Loads"]["B2"].is_date, True, "date cell of the sample")
 filled["Loads"].append([dict(zip(HEADER, ROWS[0])).get(name) for name in names])

@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use sha2::{Digest, Sha256};
 
-use super::model::{ERASED_NAME, Erasure};
+use super::model::{ERASED_NAME, ERASED_TEXT, Erasure};
 use crate::Error;
 use crate::auth::ERASED_PREFIX;
 use crate::schema::erasures::{self, dsl as e};
@@ -31,6 +31,8 @@ pub struct IdentityColumns {
     pub user_id: &'static str,
     /// The column with the name of the same user.
     pub user_name: Option<&'static str>,
+    /// The column with a text that the user wrote.
+    pub text: Option<&'static str>,
 }
 
 impl IdentityColumns {
@@ -59,11 +61,13 @@ impl IdentityColumns {
 
     /// Replaces the user in up to 500 rows, except those whose key another row has then. Returns their number.
     fn rename(&self, c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, Error> {
-        let Self { table, key, user_id, user_name } = self;
+        let Self { table, key, user_id, user_name, text } = self;
         // A user without a name stays so.
-        let name = user_name.map_or_else(String::new, |name| {
-            format!(", {name} = CASE WHEN {name} IS NULL THEN NULL ELSE '{ERASED_NAME}' END")
-        });
+        let replace = |column: Option<&str>, by: &str| {
+            column.map(|column| format!(", {column} = CASE WHEN {column} IS NULL THEN NULL ELSE '{by}' END"))
+        };
+        let name = replace(*user_name, ERASED_NAME).unwrap_or_default();
+        let text = replace(*text, ERASED_TEXT).unwrap_or_default();
         let has_no_twin = self.other_columns().map_or_else(String::new, |others| {
             let is_same =
                 others.map(|column| format!(" AND twin.{column} = mine.{column}")).collect::<Vec<_>>();
@@ -71,7 +75,7 @@ impl IdentityColumns {
             format!(" AND NOT EXISTS (SELECT 1 FROM {table} AS twin WHERE twin.{user_id} = $1{is_same})")
         });
         let update = format!(
-            "UPDATE {table} SET {user_id} = $1{name} WHERE ({key}) IN \
+            "UPDATE {table} SET {user_id} = $1{name}{text} WHERE ({key}) IN \
              (SELECT {key} FROM {table} AS mine WHERE {user_id} = $2{has_no_twin} LIMIT {BATCH_SIZE})"
         );
         Ok(database::dispatch!(c, c => diesel::sql_query(update)
@@ -145,7 +149,7 @@ mod tests {
                     (4, 1, 'ben', 'Ben'), (5, 3, 'ann', NULL)"
             ));
             let erase = async |key: &'static str| {
-                let columns = IdentityColumns { table: "seen", key, user_id: "person", user_name: Some("name") };
+                let columns = IdentityColumns { table: "seen", key, user_id: "person", user_name: Some("name"), text: None };
                 let erasure = Erasure { user_id: "ann".into(), erased_id: "erased-1".into() };
                 db.write(move |c| columns.erase(c, &erasure)).await
             };
@@ -168,7 +172,7 @@ mod tests {
                 "CREATE TABLE {table} (thing INTEGER, person TEXT, PRIMARY KEY (thing, person));
                  INSERT INTO {table} VALUES {rows}, (1100, 'ann')"
             ));
-            let columns = IdentityColumns { table: "seen", key: "thing, person", user_id: "person", user_name: None };
+            let columns = IdentityColumns { table: "seen", key: "thing, person", user_id: "person", user_name: None, text: None };
             for expected in [1, 500, 500, 100, 0] {
                 let erasure = Erasure { user_id: "ann".into(), erased_id: "erased-1".into() };
                 assert_eq!(db.write(move |c| columns.erase(c, &erasure)).await.unwrap(), expected);

@@ -13,6 +13,7 @@ use super::model::{EventType, ListingEvent, NewEvent};
 use crate::listings::model::Status;
 use crate::listings::price;
 use crate::schema::listing_events::{self, dsl as e};
+use crate::schema::sqlite_sequence;
 
 /// Records an event. Call it in the transaction of the change. The database assigns the event's position.
 pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
@@ -82,7 +83,8 @@ pub(crate) fn list_by_numbers(
     c: &mut AnyConnection,
     numbers: &[i64],
 ) -> Result<Vec<(i64, Option<i64>, ListingEvent)>, Error> {
-    let rows = e::listing_events.filter(e::n.eq_any(numbers)).select((EventRow::as_select(), e::revision));
+    let of_numbers = feed::has_number(c, "listing_events.n", numbers);
+    let rows = e::listing_events.filter(of_numbers).select((EventRow::as_select(), e::revision));
     let rows: Vec<(EventRow, Option<i64>)> = rows.load(c)?;
     rows.into_iter().map(|(row, revision)| Ok((row.n, revision, event(row)?))).collect()
 }
@@ -164,4 +166,18 @@ pub(crate) fn list_since(c: &mut AnyConnection, position: i64) -> Result<Vec<(i6
         AnyConnection::Sqlite(_) => events.filter(e::n.ge(position)).load(c)?,
         AnyConnection::Postgres(_) => events.filter(e::position.ge(position)).load(c)?,
     })
+}
+
+/// Takes numbers on SQLite that no event of a listing gets. Returns the first of them.
+pub(crate) fn take_numbers(c: &mut AnyConnection, count: usize) -> Result<i64, Error> {
+    let count = i64::try_from(count).unwrap_or(i64::MAX);
+    let sequence = sqlite_sequence::table.filter(sqlite_sequence::name.eq("listing_events"));
+    let taken = diesel::update(sequence).set(sqlite_sequence::seq.eq(sqlite_sequence::seq + count));
+    let last: i64 = match c {
+        AnyConnection::Sqlite(c) => taken.returning(sqlite_sequence::seq).get_result(c)?,
+        AnyConnection::Postgres(_) => {
+            return Err(Error::Internal(anyhow::anyhow!("PostgreSQL assigns the numbers of events")));
+        }
+    };
+    Ok(last - count + 1)
 }

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::listings::model::{Listing, Status};
-use crate::webhook_events::{CLOSED, MATCHED, PUBLISHED, UPDATED};
+use crate::webhook_events::{CLOSED, ENQUIRY, MATCHED, PUBLISHED, UPDATED};
 
 /// What happened to a listing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -26,6 +26,8 @@ pub(crate) enum FeedEventType {
     Closed,
     #[serde(rename = "listing.matched")]
     Matched,
+    #[serde(rename = "listing.enquiry")]
+    Enquiry,
 }
 
 impl FeedEventType {
@@ -49,6 +51,7 @@ impl FeedEventType {
             Self::Updated => UPDATED,
             Self::Closed => CLOSED,
             Self::Matched => MATCHED,
+            Self::Enquiry => ENQUIRY,
         }
     }
 }
@@ -57,7 +60,7 @@ impl FeedEventType {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FeedListingEvent {
-    /// UUID: that of the event in the history of the listing, except for matches.
+    /// UUID: that of the event in the history of the listing, or of the enquiry. Matches have ids of their own.
     #[schema(value_type = String, format = Uuid)]
     pub id: Id,
     /// What happened.
@@ -191,7 +194,15 @@ pub(crate) struct FeedSearch {
 impl FeedSearch {
     /// Returns true if the search finds changes of listings.
     pub(crate) fn finds_changes(&self) -> bool {
-        self.types.is_empty() || self.types.iter().any(|event_type| *event_type != FeedEventType::Matched)
+        let is_change = |event_type: &FeedEventType| {
+            !matches!(event_type, FeedEventType::Matched | FeedEventType::Enquiry)
+        };
+        self.types.is_empty() || self.types.iter().any(is_change)
+    }
+
+    /// Returns true if the search finds enquiries.
+    pub(crate) fn finds_enquiries(&self) -> bool {
+        !self.reader.is_market() && (self.types.is_empty() || self.types.contains(&FeedEventType::Enquiry))
     }
 
     /// Returns true if the search finds matches.
@@ -209,7 +220,7 @@ impl FeedSearch {
 /// The bits of the number of a place that tell the events of a row apart: an organisation cannot have more searches.
 const PART_BITS: u32 = 20;
 
-/// A row with events of the feed: a change of a listing, or matches.
+/// A row with events of the feed: a change of a listing, matches, or an enquiry.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FeedRow {
     pub position: i64,
@@ -236,6 +247,12 @@ impl FeedRow {
     pub(crate) fn of_matches((position, n, listing_id): (i64, i64, Id), count: i64) -> Self {
         let event_type = Some(FeedEventType::Matched);
         Self { position, n, listing_id, event_type, was_published: true, count }
+    }
+
+    /// Returns the row of an enquiry.
+    pub(crate) fn of_enquiry((position, n, listing_id): (i64, i64, Id)) -> Self {
+        let event_type = Some(FeedEventType::Enquiry);
+        Self { position, n, listing_id, event_type, was_published: true, count: 1 }
     }
 
     /// Returns the places of the events.
@@ -272,8 +289,8 @@ mod tests {
 
     #[test]
     fn types_have_the_names_of_webhook_events() {
-        use FeedEventType::{Closed, Matched, Published, Updated};
-        for event_type in [Published, Updated, Closed, Matched] {
+        use FeedEventType::{Closed, Enquiry, Matched, Published, Updated};
+        for event_type in [Published, Updated, Closed, Matched, Enquiry] {
             assert_eq!(serde_json::json!(event_type), event_type.name());
         }
     }

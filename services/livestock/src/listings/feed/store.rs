@@ -1,11 +1,11 @@
 //! Queries on the feed.
 //!
-//! A page reads the places of the next rows first, changes and matches each from an index, and then their events. The
+//! A page reads the places of the next rows first, changes, matches and enquiries each from an index, and then their events. The
 //! number of rows is limited, so a page of rare types may have fewer events than its limit and `more`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
+use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
 use database::feed::{self, SQLITE_POSITION};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
@@ -20,6 +20,7 @@ use super::model::{
 };
 use crate::listings::events::store::list_by_numbers;
 use crate::listings::store::list_by_ids;
+use crate::schema::enquiries::{self, dsl as q};
 use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::match_events::{self, dsl as m};
 use crate::schema::saved_search_cursor::dsl as r;
@@ -34,7 +35,8 @@ const MAX_NEW: usize = 1_000;
 
 /// Moves the positions of new events beyond those of all others. Call it before events are recorded.
 pub(crate) fn align(c: &mut AnyConnection) -> Result<(), Error> {
-    let last: [Option<i64>; 4] = [
+    let last: [Option<i64>; 5] = [
+        q::enquiries.select(max(q::position)).get_result(c)?,
         e::listing_events.select(max(e::position)).get_result(c)?,
         m::match_events.select(max(m::position)).get_result(c)?,
         r::saved_search_cursor.select(max(r::position)).get_result(c)?,
@@ -106,6 +108,30 @@ fn matches<'a>(
     }
 }
 
+/// Returns enquiries from the row of a place on, up to the position before which all are settled, oldest first. `to`: to
+/// one organisation.
+fn enquiries<'a>(
+    c: &AnyConnection,
+    after: Place,
+    settled: i64,
+    to: Option<&'a str>,
+) -> enquiries::BoxedQuery<'a, MultiBackend> {
+    let (position, n, _) = row_of(after);
+    let enquiries = q::enquiries.order((q::position, q::n)).into_boxed();
+    let enquiries = match c {
+        AnyConnection::Sqlite(_) => enquiries.filter(q::position.eq(SQLITE_POSITION)).filter(q::n.gt(n)),
+        AnyConnection::Postgres(_) => {
+            let is_after = sql::<Bool>("(enquiries.position, enquiries.n) > (");
+            let is_after = is_after.bind::<BigInt, _>(position).sql(", ").bind::<BigInt, _>(n).sql(")");
+            enquiries.filter(is_after).filter(q::position.lt(settled))
+        }
+    };
+    match to {
+        Some(id) => enquiries.filter(q::organisation_id.eq(id)),
+        None => enquiries,
+    }
+}
+
 type ChangeKey = (i64, i64, Id, Option<String>, String);
 
 impl FeedSearch {
@@ -140,6 +166,11 @@ impl FeedSearch {
                 found.map(|(position, n, listing, count)| FeedRow::of_matches((position, n, listing), count)),
             );
         }
+        if self.finds_enquiries() {
+            let enquiries = enquiries(c, after, settled, organisation).limit(limit);
+            let found: Vec<(i64, i64, Id)> = enquiries.select((q::position, q::n, q::listing_id)).load(c)?;
+            rows.extend(found.into_iter().map(FeedRow::of_enquiry));
+        }
         rows.sort_unstable_by_key(FeedRow::end);
         let is_complete = rows.len() < most;
         rows.truncate(most);
@@ -155,6 +186,7 @@ impl FeedSearch {
     ) -> Result<Vec<FeedEvent>, Error> {
         let mut shown = changes_at(c, found, self.reader.is_market())?;
         shown.extend(matches_at(c, found)?);
+        shown.extend(enquiries_at(c, found)?);
         let listings = if self.with_listings { listings(c, caller, found)? } else { HashMap::new() };
         let events = found.iter().filter_map(|(row, place)| Some((row, *place, shown.remove(place)?)));
         let documents = events.map(|(row, place, mut event)| {
@@ -181,6 +213,7 @@ impl common::feed::FeedSearch for FeedSearch {
         after.check(c, last_place_number(last))?;
         // Read before the events: those below it are all visible then.
         let settled = feed::settled_position(c)?;
+        let limit = if self.with_listings { limit.min(MAX_WITH_RESOURCES) } else { limit };
         let most = match &self.reader {
             _ if !self.types.is_empty() => MAX_ROWS,
             FeedReader::Organisation(_) | FeedReader::Nobody => limit + 1,
@@ -214,7 +247,10 @@ fn changes_at(
     found: &[(FeedRow, Place)],
     is_market: bool,
 ) -> Result<HashMap<Place, FeedListingEvent>, Error> {
-    let changes = found.iter().filter(|(row, _)| row.event_type != Some(FeedEventType::Matched));
+    let is_change = |(row, _): &&(FeedRow, Place)| {
+        !matches!(row.event_type, Some(FeedEventType::Matched | FeedEventType::Enquiry))
+    };
+    let changes = found.iter().filter(is_change);
     let changes: HashMap<i64, (FeedRow, Place)> = changes.map(|found| (found.0.n, *found)).collect();
     if changes.is_empty() {
         return Ok(HashMap::new());
@@ -244,6 +280,40 @@ fn changes_at(
     Ok(events.collect())
 }
 
+/// Returns the enquiries at places, without who sent them.
+fn enquiries_at(
+    c: &mut AnyConnection,
+    found: &[(FeedRow, Place)],
+) -> Result<HashMap<Place, FeedListingEvent>, Error> {
+    let found = found.iter().filter(|(row, _)| row.event_type == Some(FeedEventType::Enquiry));
+    let found: HashMap<i64, Place> = found.map(|(row, place)| (row.n, *place)).collect();
+    if found.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let numbers: Vec<i64> = found.keys().copied().collect();
+    let rows = q::enquiries.filter(feed::has_number(c, "enquiries.n", &numbers));
+    let rows: Vec<(i64, Id, Id, i64, Timestamp)> =
+        rows.select((q::n, q::id, q::listing_id, q::revision, q::created_at)).load(c)?;
+    let events = rows.into_iter().filter_map(|(n, id, listing_id, revision, at)| {
+        let event = FeedListingEvent {
+            id,
+            event_type: FeedEventType::Enquiry,
+            at,
+            listing_id,
+            revision,
+            user_id: None,
+            user_name: None,
+            organisation_id: None,
+            reason: None,
+            changes: None,
+            saved_search_id: None,
+            listing: None,
+        };
+        Some((*found.get(&n)?, event))
+    });
+    Ok(events.collect())
+}
+
 /// A row of matches: its number and id, the organisation, the searches, the revision and the time.
 type MatchRow = (i64, Id, String, Vec<u8>, i64, Timestamp);
 
@@ -257,8 +327,9 @@ fn matches_at(
     if found.is_empty() {
         return Ok(HashMap::new());
     }
-    let numbers: HashSet<i64> = found.iter().map(|(.., (_, n, _))| *n).collect();
-    let rows = m::match_events.filter(m::n.eq_any(numbers));
+    let numbers: BTreeSet<i64> = found.iter().map(|(.., (_, n, _))| *n).collect();
+    let numbers: Vec<i64> = numbers.into_iter().collect();
+    let rows = m::match_events.filter(feed::has_number(c, "match_events.n", &numbers));
     let rows = rows.select((m::n, m::id, m::organisation_id, m::searches, m::revision, m::at));
     let rows: HashMap<i64, MatchRow> =
         rows.load::<MatchRow>(c)?.into_iter().map(|row| (row.0, row)).collect();
@@ -319,6 +390,8 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
     let mut rows: Vec<NewRow> = changes.select((e::position, e::n, reader)).load(c)?;
     let columns = (m::position, m::n, m::organisation_id.nullable());
     rows.extend(matches(c, after, settled, None).limit(limit).select(columns).load::<NewRow>(c)?);
+    let columns = (q::position, q::n, q::organisation_id.nullable());
+    rows.extend(enquiries(c, after, settled, None).limit(limit).select(columns).load::<NewRow>(c)?);
     let place = |row: &NewRow| Place { position: row.0, n: last_place_number(row.1) };
     rows.retain(|row| place(row) > after);
     rows.sort_unstable_by_key(place);

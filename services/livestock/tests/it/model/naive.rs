@@ -214,7 +214,10 @@ fn matches(
     let properties = &listing["properties"];
     let any = |members: &[&str]| {
         let allowed: Vec<_> = value.split(',').map(fold).collect();
-        members.iter().flat_map(|member| words(&properties[*member])).any(|word| allowed.contains(&fold(&word)))
+        members
+            .iter()
+            .flat_map(|member| words(&properties[*member]))
+            .any(|word| allowed.contains(&fold(&word)))
     };
     let number = || value.parse::<f64>().unwrap();
     let age = |name: &str| properties[name].as_f64().or_else(|| dogs_age(listing));

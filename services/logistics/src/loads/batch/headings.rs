@@ -103,7 +103,7 @@ impl Headings {
                     continue;
                 }
             };
-            if headings.0.insert(folded(&heading), assigned).is_some() {
+            if headings.0.insert(comparison_key(&heading), assigned).is_some() {
                 let message = format!("names the heading {heading} twice: case and punctuation do not count");
                 errors.push(FIELD, Code::Inconsistent, message);
             }

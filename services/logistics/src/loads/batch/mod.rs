@@ -27,6 +27,7 @@ mod spooled_import;
 mod store;
 mod table;
 mod template;
+mod unknown;
 mod update;
 mod upload;
 mod validator;

@@ -23,6 +23,10 @@ pub(crate) struct BatchResult {
     pub(crate) status: &'static str,
     /// The number of loads that were created, or would be created by a dry run.
     pub(crate) count: usize,
+    /// The id of the batch, which the new loads show too. Absent for a dry run, and if nothing was stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Uuid, nullable = false)]
+    pub(crate) batch_id: Option<Id>,
     /// With `ifExists=skip`: the number of rows that were left out, because their loads exist already.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -113,6 +117,8 @@ impl BatchResult {
 
 /// The contents that a batch imports for an organisation.
 pub(crate) struct Import {
+    /// The id of the batch.
+    pub id: Id,
     /// Empty for an `admin` without an organisation.
     pub organisation_id: String,
     /// In the order of the request.
@@ -152,6 +158,7 @@ impl Import {
         hashes.sort_unstable();
         let combined_hash = hex_sha256(&hashes.concat());
         Self {
+            id: Id::new(),
             organisation_id: organisation_id.to_owned(),
             files,
             combined_hash,

@@ -50,6 +50,11 @@ impl Checked {
         self.plans.iter().map(|plan| *plan == Plan::New).collect()
     }
 
+    /// Returns true if a row creates or changes a load.
+    pub(super) fn stores_something(&self) -> bool {
+        self.updated > 0 || self.plans.contains(&Plan::New)
+    }
+
     /// Returns the number of rows with this plan.
     pub(super) fn count(&self, plan: Plan) -> usize {
         self.plans.iter().filter(|other| **other == plan).count()

@@ -104,8 +104,9 @@ impl SpooledImport {
         let mut checked = self.check(c, catalogue, Purpose::Store)?;
         self.refuse(c, &checked)?;
         let is_new = checked.is_new();
-        if is_new.contains(&true) || checked.updated > 0 {
+        if checked.stores_something() {
             record(c, &self.import)?;
+            self.keep(c, &checked)?;
         }
         if is_new.contains(&true) {
             store(self, c, &is_new)?;
@@ -232,7 +233,7 @@ impl Planner<'_> {
         stored: &StoredLoad,
     ) -> Result<(), Error> {
         if self.checked.differing.len() < MAX_LISTED {
-            let edit = compare(row, cells, stored, self.catalogue, self.caller())?;
+            let edit = compare(row, cells, stored, self.catalogue, &self.import.names)?;
             if !matches!(edit, Edit::Unchanged) {
                 self.checked.differing.push(row.index);
             }
@@ -249,7 +250,7 @@ impl Planner<'_> {
         stored: &StoredLoad,
     ) -> Result<Result<Plan, Vec<FieldError>>, Error> {
         let import = self.import;
-        let edited = match compare(row, cells, stored, self.catalogue, &import.caller)? {
+        let edited = match compare(row, cells, stored, self.catalogue, &import.names)? {
             Edit::Unchanged => {
                 self.checked.unchanged += 1;
                 return Ok(Ok(Plan::Edit));

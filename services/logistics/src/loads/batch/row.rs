@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::commodities::Catalogue;
+use crate::loads::address_book::BatchNames;
 use crate::loads::batch::options::CellOptions;
 use crate::loads::batch::upload::DefaultOrganiser;
 use crate::loads::form::{BatchRow, SharedFields, UNKNOWN_COMMODITY};
@@ -22,8 +23,12 @@ use crate::organisations::NamedBy;
 
 /// The inputs that all rows of a batch share.
 pub(crate) struct RowContext<'a> {
+    /// The id of the batch.
+    pub(crate) batch_id: Id,
     /// Who sends the batch.
     pub(crate) caller: &'a Caller,
+    /// What is known of the organisations that rows name.
+    pub(crate) names: BatchNames<'a>,
     /// The commodities that rows may name.
     pub(crate) catalogue: &'a Catalogue,
     /// The organiser of rows that name none.
@@ -47,6 +52,8 @@ pub(crate) struct ParsedRow {
     pub(crate) delivery_at: Option<Timestamp>,
     /// Its cells, if [`RowContext::keeps_cells`] is true.
     pub(crate) cells: Option<GivenCells>,
+    /// The organisations that it names and for which nobody has called this service, with their columns.
+    pub(crate) unknown: Vec<(&'static str, String)>,
 }
 
 /// The cells of a row with which a load is edited or compared. Blank ones are left out.
@@ -59,6 +66,8 @@ pub(crate) struct GivenCells {
 }
 
 const REQUIRED: &str = "is required";
+/// Message for an organisation that is given by a name that none or several of the address book have.
+const NOT_IN_BOOK: &str = "is required: your address book has not exactly one organisation with this name";
 
 /// Moves schema errors from `found` to `errors`, one per cell, with messages for people who edit a table.
 pub(crate) fn reword_errors(
@@ -91,6 +100,13 @@ impl RowContext<'_> {
         let near = || catalogue.near_names(name).into_iter().map(str::to_owned).collect();
         self.suggestions.entry(name.to_owned()).or_insert_with(near)
     }
+
+    /// Returns the data of an error for the name of an organisation: the names that are near it, or none if the error
+    /// is not reported.
+    fn suggested_parties(&mut self, name: &str) -> Result<Value, Error> {
+        let near = if self.reports_errors { self.names.suggestions(name)? } else { Vec::new() };
+        Ok(json!({ "suggestions": near }))
+    }
 }
 
 impl BatchRow {
@@ -108,10 +124,14 @@ impl BatchRow {
             errors.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
         self.name_own_organisation(context.caller);
+        self.find_parties(context, errors)?;
         let cells = context.keeps_cells.then(|| self.given_cells(commodity_id));
-        let (organiser, carrier) = self.parties(context, errors);
+        let (organiser, carrier) = self.parties(context, errors)?;
         let (reference, delivery_at) = (self.reference.0.clone(), self.delivery_date.start());
-        let mut row = ParsedRow { load: None, reference, delivery_at, cells };
+        let named = [("organiserId", &organiser), ("carrierId", &carrier)];
+        let ids = named.into_iter().filter_map(|(column, party)| Some((column, party.as_ref()?.id.clone()?)));
+        let unknown = ids.filter(|(column, id)| context.names.names.warning(*column, id).is_some()).collect();
+        let mut row = ParsedRow { load: None, reference, delivery_at, cells, unknown };
         if !errors.is_empty() {
             return Ok(row);
         }
@@ -127,7 +147,7 @@ impl BatchRow {
             tags: self.tags,
         };
         let load = fields.into_load(context.catalogue, context.caller, self.weight_net)?;
-        row.load = Some(Load { organiser, carrier, ..load });
+        row.load = Some(Load { organiser, carrier, batch_id: Some(context.batch_id), ..load });
         Ok(row)
     }
 
@@ -165,6 +185,23 @@ impl BatchRow {
         add_own_id(&mut self.carrier_id, self.carrier_name.as_ref(), caller);
     }
 
+    /// Adds the ids of parties that are given by a name only, if exactly one organisation of the address book has it.
+    /// Looks up the names of all parties.
+    fn find_parties(&mut self, context: &mut RowContext<'_>, errors: &ValidationErrors) -> Result<(), Error> {
+        for (column, id, name) in [
+            ("organiserId", &mut self.organiser_id, &self.organiser_name),
+            ("carrierId", &mut self.carrier_id, &self.carrier_name),
+        ] {
+            if let (None, Some(name), false) = (&id, name, errors.failed(column)) {
+                *id = context.names.find(name)?.map(ExternalId);
+            }
+            if let Some(id) = id {
+                context.names.add(id)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the id of the commodity that id or name, or both, name.
     fn commodity_id(&self, context: &mut RowContext<'_>, errors: &mut ValidationErrors) -> Option<f64> {
         let catalogue = context.catalogue;
@@ -200,7 +237,7 @@ impl BatchRow {
         &mut self,
         context: &mut RowContext<'_>,
         errors: &mut ValidationErrors,
-    ) -> (Option<Party>, Option<Party>) {
+    ) -> Result<(Option<Party>, Option<Party>), Error> {
         let (caller, default) = (context.caller, &context.organiser);
         let (mut id, mut name) = (self.organiser_id.take(), self.organiser_name.take());
         let (carrier_id, carrier_name) = (self.carrier_id.take(), self.carrier_name.take());
@@ -225,25 +262,35 @@ impl BatchRow {
             name = name.or_else(|| default.name.clone());
         }
         let lacks_name = |id: &Option<ExternalId>, name: &Option<Name>| {
-            name.is_none() && id.as_ref().is_some_and(|id| caller.own_organisation_name(id).is_none())
+            name.is_none() && id.as_ref().is_some_and(|id| context.names.names.name(id, None).is_none())
         };
-        if lacks_name(&id, &name) {
+        let (organiser_lacks_name, carrier_lacks_name) =
+            (lacks_name(&id, &name), lacks_name(&carrier_id, &carrier_name));
+        if organiser_lacks_name {
             if is_default {
                 context.lacks_organiser_name = true;
             } else {
                 errors.push("organiserName", Code::Required, REQUIRED);
             }
         }
-        if lacks_name(&carrier_id, &carrier_name) {
+        if carrier_lacks_name {
             errors.push("carrierName", Code::Required, REQUIRED);
         }
-        if carrier_name.is_some() && carrier_id.is_none() {
-            errors.push("carrierId", Code::Required, REQUIRED);
+        if let (Some(name), None) = (&carrier_name, &carrier_id) {
+            let data = context.suggested_parties(name)?;
+            errors.push_with("carrierId", Code::Required, NOT_IN_BOOK, data);
         }
         if id.is_none() && carrier_id.is_none() && !errors.failed("carrierId") {
-            errors.push("organiserId", Code::Required, "is required: organiserId or carrierId");
+            match &name {
+                Some(name) => {
+                    let data = context.suggested_parties(name)?;
+                    errors.push_with("organiserId", Code::Required, NOT_IN_BOOK, data);
+                }
+                None => errors.push("organiserId", Code::Required, "is required: organiserId or carrierId"),
+            }
         }
-        (Party::new(id, name, caller), Party::new(carrier_id, carrier_name, caller))
+        let names = &context.names.names;
+        Ok((Party::new(id, name, names), Party::new(carrier_id, carrier_name, names)))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::sync_channel;
 use common::system::FoundFiles;
 use common::wire::Warning;
 use common::{Caller, Error, FairPermit, JsonResponse};
-use database::{AnyConnection, Id, Json};
+use database::{AnyConnection, Id, Json, Timestamp};
 
 use super::faults::{Faults, MAX_ERRORS, Members, with_members};
 use super::model::{BatchResult, Import, SameReference};
@@ -18,9 +18,11 @@ use super::recognised::RecognisedFile;
 use super::row::{GivenCells, RowIdentity};
 use super::second_reading::RowCells;
 use super::similar::{self, SimilarRow, find_similar};
+use super::unknown::UnknownParties;
 use super::upload::disk_error;
+use crate::loads::batches::{self, StoredBatch};
 use crate::loads::model::Load;
-use crate::loads::party::Creator;
+use crate::loads::party::{Creator, PartyNames};
 use crate::loads::reference::{ComparedReference, FoldedHash};
 use crate::loads::store::{CreatedLoad, LoadRow, create_many, find_by_reference};
 
@@ -51,6 +53,9 @@ pub(crate) struct SpooledImport {
     pub(super) identities: Vec<RowIdentity>,
     warnings: Vec<Warning>,
     similar: Vec<SimilarRow>,
+    /// The names of the organisations that rows name.
+    pub(super) names: PartyNames,
+    pub(super) unknown: UnknownParties,
     /// The documents of new loads, one per line. Empty for a row that lacks cells of a new load.
     documents: BufWriter<File>,
     /// The cells of rows that are compared with loads, one row per line.
@@ -96,6 +101,8 @@ impl SpooledImport {
             identities: Vec::new(),
             warnings: Vec::new(),
             similar: Vec::new(),
+            names: PartyNames::default(),
+            unknown: UnknownParties::default(),
             documents: spool()?,
             cells: if keeps_cells { Some(spool()?) } else { None },
             permit: None,
@@ -217,8 +224,10 @@ impl SpooledImport {
         let new_ids = self.ids.iter().zip(is_new).filter(|(_, is_new)| **is_new).map(|(id, _)| *id);
         let mut warnings = self.warnings.clone();
         warnings.extend(similar::warnings(&self.similar, &self.identities, is_new));
+        warnings.extend(self.unknown.warnings(&self.names, &self.identities, &checked.plans));
         let result = BatchResult {
             count: checked.count(Plan::New),
+            batch_id: (!self.dry_run && checked.stores_something()).then_some(self.import.id),
             skipped: (if_exists == IfExists::Skip).then(|| checked.count(Plan::Skip)),
             updated: updates.then_some(checked.updated),
             unchanged: updates.then_some(checked.unchanged),
@@ -234,6 +243,21 @@ impl SpooledImport {
             ..BatchResult::default()
         };
         JsonResponse::json(&result.with_message(self.dry_run))
+    }
+
+    /// Keeps what the batch has stored.
+    pub(super) fn keep(&self, c: &mut AnyConnection, checked: &Checked) -> Result<(), Error> {
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        let batch = StoredBatch {
+            id: self.import.id,
+            files: self.import.files.iter().map(|file| file.name.clone()).collect(),
+            created_at: Timestamp::now(),
+            user_id: self.caller.user_id.clone(),
+            user_name: self.caller.user_name.clone(),
+            count: number(checked.count(Plan::New)),
+            updated: number(checked.updated),
+        };
+        batches::keep(c, &self.caller, &batch)
     }
 
     /// Returns the rows of the new loads.

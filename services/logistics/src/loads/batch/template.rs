@@ -23,7 +23,7 @@ const EXPLANATIONS: [(&str, &str); 16] = [
     ("organiserId", "The id of the organisation that orders the load. Without organiser and carrier: yours"),
     ("organiserName", "Its name. It can be left out for your own organisation"),
     ("carrierId", "The id of the organisation that moves the load"),
-    ("carrierName", "Its name, which is needed with carrierId"),
+    ("carrierName", "Its name, which is needed with carrierId unless your address book has it"),
     ("commodityId", "The id of the commodity: see the sheet Commodities. Required without commodityName"),
     ("commodityName", "The name of the commodity: see the sheet Commodities. Required without commodityId"),
     ("weight", "The agreed weight in tonnes, up to 1,000"),

@@ -15,6 +15,7 @@ use crate::loads::form::LoadPatch;
 use crate::loads::history::Change;
 use crate::loads::members::changes;
 use crate::loads::model::Load;
+use crate::loads::party::PartyNames;
 use crate::loads::stored_load::StoredLoad;
 use crate::organisations::NamedBy;
 
@@ -60,7 +61,7 @@ pub(crate) fn compare(
     cells: GivenCells,
     stored: &StoredLoad,
     catalogue: &Catalogue,
-    caller: &Caller,
+    names: &PartyNames,
 ) -> Result<Edit, Error> {
     let before = &stored.load;
     let GivenCells { patch, organiser_id, organiser_name } = cells;
@@ -70,8 +71,8 @@ pub(crate) fn compare(
     if organiser_id.as_deref().is_some_and(|id| known_id != Some(id)) {
         return Ok(Edit::Refused(fixed(row, "organiserId")));
     }
-    // The token names the caller's own organisation, whatever the row says.
-    let has_name = known_id.is_some_and(|id| caller.own_organisation_name(id).is_some());
+    // The tokens of an organisation name it, whatever the row says.
+    let has_name = known_id.is_some_and(|id| names.token_name(id).is_some());
     let known_name = organiser.map(|organiser| organiser.name.as_str());
     if !has_name && organiser_name.as_deref().is_some_and(|name| known_name != Some(name)) {
         return Ok(Edit::Refused(fixed(row, "organiserName")));
@@ -83,7 +84,7 @@ pub(crate) fn compare(
         }
     }
     let mut load = before.clone();
-    edit::apply(&patch_of(members.clone())?, &mut load, catalogue, caller, &[])?;
+    edit::apply(&patch_of(members.clone())?, &mut load, catalogue, names, &[])?;
     let changes = changes(before, &load);
     if changes.is_empty() {
         return Ok(Edit::Unchanged);

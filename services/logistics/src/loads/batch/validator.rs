@@ -24,8 +24,10 @@ use super::row::{Namings, ParsedRow, RowContext, RowIdentity, add_own_id, reword
 use super::second_reading::{ReadFile, SecondReading};
 use super::spooled_import::SpooledImport;
 use super::table::{FileRow, Layout, Table};
+use super::unknown::UnknownParties;
 use super::upload::{UploadedFile, parse_form, table_error};
 use crate::commodities::Catalogue;
+use crate::loads::address_book::{AddressBook, BatchNames};
 use crate::loads::model::Load;
 use crate::loads::reference::ComparedReference;
 
@@ -49,6 +51,7 @@ struct BatchValidator<'a> {
     /// What identifies the loads of valid rows.
     identities: Vec<RowIdentity>,
     namings: Namings,
+    unknown: UnknownParties,
 }
 
 /// The budgets of the readings of all files.
@@ -92,7 +95,7 @@ impl From<TableError> for FileError {
 pub(crate) fn validate(
     batches: &Batches,
     catalogue: &Catalogue,
-    caller: &Caller,
+    (caller, book): (&Caller, &AddressBook),
     form: Form<UploadedFile>,
 ) -> Result<ReadBatch, Error> {
     let (mut fields, errors) = parse_form(&form, batches);
@@ -119,10 +122,16 @@ pub(crate) fn validate(
     faults.add_to_upload(duplicate_files(&form.files));
     let keeps_cells = matches!(fields.if_exists, IfExists::Update | IfExists::Skip);
     let budget = || Budget::new(batches.limits);
+    let mut names = BatchNames::new(book, caller);
+    if let Some(id) = &organiser.id {
+        names.add(id)?;
+    }
     let mut validator = BatchValidator {
         batches,
         context: RowContext {
+            batch_id: import.id,
             caller,
+            names,
             catalogue,
             organiser,
             lacks_organiser_name: false,
@@ -143,6 +152,7 @@ pub(crate) fn validate(
         recognised: Vec::new(),
         identities: Vec::new(),
         namings: Namings::default(),
+        unknown: UnknownParties::default(),
     };
     let has_several_files = form.files.len() > 1;
     let mut read = Vec::new();
@@ -163,8 +173,9 @@ pub(crate) fn validate(
         }
     }
     validator.finish();
-    let BatchValidator { faults, mut import, recognised, identities, .. } = validator;
+    let BatchValidator { faults, mut import, recognised, identities, unknown, context, .. } = validator;
     import.set_identities(identities);
+    (import.names, import.unknown) = (context.names.names, unknown);
     import.leaves_out = fields.invalid_rows == InvalidRows::LeaveOut;
     Ok(ReadBatch {
         import,
@@ -319,7 +330,7 @@ impl<'a> BatchValidator<'a> {
             }
             if_new.extend(error);
         }
-        let ParsedRow { load, reference, delivery_at, cells } = parsed;
+        let ParsedRow { load, reference, delivery_at, cells, unknown } = parsed;
         let caller = self.context.caller;
         let identity = RowIdentity {
             id,
@@ -334,6 +345,7 @@ impl<'a> BatchValidator<'a> {
         // After an error nothing will be stored, but other rows may exist too.
         if self.faults.is_empty() || self.leaves_out {
             self.import.add(load.as_ref(), cells.as_ref())?;
+            self.unknown.add(self.identities.len(), unknown);
             self.identities.push(identity);
         } else if self.if_exists == IfExists::Refuse {
             self.identities.push(identity);

@@ -4,4 +4,6 @@ mod model;
 mod store;
 
 pub(crate) use model::{FeedEventType, FeedPageBody, FeedReader, FeedSearch};
-pub(crate) use store::{align as align_feed, find_new as find_new_events};
+pub(crate) use store::{
+    NewEvent, align as align_feed, find_new as find_new_events, has_events_of, new_events,
+};

@@ -44,6 +44,8 @@ pub(crate) enum FeedEventType {
     SentToCarrier,
     #[serde(rename = "load.driver_revoked")]
     DriverRevoked,
+    #[serde(rename = "load.noted")]
+    Noted,
     #[serde(rename = "load.released")]
     Released,
 }
@@ -99,6 +101,10 @@ pub(crate) struct FeedLoadEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<String>,
+    /// The text of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub text: Option<String>,
     /// The changed members by their names in requests. Absent for drivers.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::BTreeMap<String, Change>>, nullable = false)]

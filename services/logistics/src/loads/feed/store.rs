@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use common::feed::{FeedEvent, FeedPage, NewEvents, Place, Readers};
+use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json, MultiBackend, feed};
 use diesel::dsl::{AsExprOf, max, sql};
@@ -117,6 +117,7 @@ impl common::feed::FeedSearch for FeedSearch {
         after.check(c, last)?;
         // Read before the events: those below it are all visible then.
         let settled = feed::settled_position(c)?;
+        let limit = if self.with_loads { limit.min(MAX_WITH_RESOURCES) } else { limit };
         let leaves_out = !self.types.is_empty() || matches!(self.reader, FeedReader::Driver(_));
         let most = if leaves_out { MAX_PLACES } else { limit + 1 };
         let (mut found, is_complete) = match &self.reader {
@@ -188,25 +189,27 @@ fn is_of_driver<'a>(names_driver: &str, driver: &'a str) -> OfDriver<'a> {
     sql::<Bool>(&of_load).bind::<Text, _>(driver).sql(")")
 }
 
-/// From when to when loads were sent to a driver: the events that name the driver, by load and number.
-struct DriverSpans(HashMap<Id, BTreeMap<i64, bool>>);
+/// From when to when loads were sent to a driver: the events that name the driver, by load and place.
+struct DriverSpans(HashMap<Id, BTreeMap<Place, bool>>);
 
 impl DriverSpans {
     fn read(c: &mut AnyConnection, driver: &str, keys: &[Key]) -> Result<Self, Error> {
         let loads: BTreeSet<Id> = keys.iter().map(|(.., load)| *load).collect();
         let loads: Vec<Id> = loads.into_iter().collect();
         let types: [&'static str; 2] = [EventType::SentToDriver.into(), EventType::DriverRevoked.into()];
-        let mut spans: HashMap<Id, BTreeMap<i64, bool>> = HashMap::new();
+        let mut spans: HashMap<Id, BTreeMap<Place, bool>> = HashMap::new();
         for loads in loads.chunks(MAX_PLACES / 2) {
             let named = e::load_events.filter(e::load_id.eq_any(loads)).filter(e::event_type.eq_any(types));
-            let rows: Vec<(i64, Id, Option<Json>)> = named.select((e::n, e::load_id, e::changes)).load(c)?;
-            for (n, load, changes) in rows {
+            let rows: Vec<(i64, i64, Id, Option<Json>)> =
+                named.select((e::position, e::n, e::load_id, e::changes)).load(c)?;
+            for (position, n, load, changes) in rows {
+                let place = Place { position, n };
                 let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
                 let driver_of = |side: &str| changes["driverId"][side].as_str();
                 if driver_of("to") == Some(driver) {
-                    spans.entry(load).or_default().insert(n, true);
+                    spans.entry(load).or_default().insert(place, true);
                 } else if driver_of("from") == Some(driver) {
-                    spans.entry(load).or_default().insert(n, false);
+                    spans.entry(load).or_default().insert(place, false);
                 }
             }
         }
@@ -214,9 +217,10 @@ impl DriverSpans {
     }
 
     /// Returns true for the events from a sending to the revocation, with both.
-    fn contain(&self, (_, n, _, load): &Key) -> bool {
-        let last = self.0.get(load).and_then(|named| named.range(..=*n).next_back());
-        last.is_some_and(|(named, is_sent)| *is_sent || named == n)
+    fn contain(&self, key: &Key) -> bool {
+        let place = place(key);
+        let last = self.0.get(&key.3).and_then(|named| named.range(..=place).next_back());
+        last.is_some_and(|(named, is_sent)| *is_sent || *named == place)
     }
 }
 
@@ -230,9 +234,10 @@ fn events(
     keys: &[Key],
 ) -> Result<Vec<FeedEvent>, Error> {
     let numbers: Vec<i64> = keys.iter().map(|(_, n, ..)| *n).collect();
+    let of_numbers = feed::has_number(c, "load_events.n", &numbers);
     let columns = (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id);
     let rows: Vec<(EventRow, FeedColumns)> =
-        e::load_events.filter(e::n.eq_any(&numbers)).select((EVENT_COLUMNS, columns)).load(c)?;
+        e::load_events.filter(of_numbers).select((EVENT_COLUMNS, columns)).load(c)?;
     let mut rows: HashMap<i64, (EventRow, FeedColumns)> =
         rows.into_iter().map(|row| (row.0.0, row)).collect();
     let loads = if search.with_loads { loads(c, caller, keys)? } else { HashMap::new() };
@@ -291,6 +296,7 @@ fn event(
         user_name: by(event.user_name),
         organisation_id: by(event.organisation_id),
         reason: event.reason,
+        text: event.text,
         changes: event.changes.filter(|_| !is_driver),
         driver_id: driver_id.map(str::to_owned),
         carrier_id: sent_to,
@@ -300,6 +306,53 @@ fn event(
 
 /// A new event with its organiser, its carrier, its creator and its changes.
 type NewRow = (Key, (Option<String>, Option<String>, Option<String>, Option<Json>));
+
+/// An event that address books are made from.
+pub(crate) struct NewEvent {
+    pub(crate) place: Place,
+    pub(crate) organiser: Option<String>,
+    pub(crate) carrier: Option<String>,
+    /// The organisation of the user who caused it.
+    pub(crate) sender: Option<String>,
+    pub(crate) changes: Option<Json>,
+}
+
+/// The position after those of all events, also of those that are not settled.
+const NO_END: i64 = i64::MAX;
+
+/// Returns the first events after a place, oldest first. Others may still appear between those that are not settled.
+pub(crate) fn new_events(c: &mut AnyConnection, after: Place, most: usize) -> Result<Vec<NewEvent>, Error> {
+    let rows: Vec<(i64, i64, Option<String>, Option<String>, Option<String>, Option<Json>)> = first_between(
+        c,
+        (after, NO_END),
+        most,
+        |events| events,
+        |c, query| {
+            let columns = (e::position, e::n, e::organiser_id, e::carrier_id, e::organisation_id, e::changes);
+            query.select(columns).load(c)
+        },
+    )?;
+    let event = |(position, n, organiser, carrier, sender, changes)| NewEvent {
+        place: Place { position, n },
+        organiser,
+        carrier,
+        sender,
+        changes,
+    };
+    Ok(rows.into_iter().map(event).collect())
+}
+
+/// Returns true if there are events after a place; with an organisation, those that it reads as organiser or carrier.
+pub(crate) fn has_events_of(
+    c: &mut AnyConnection,
+    organisation: Option<&str>,
+    after: Place,
+) -> Result<bool, Error> {
+    let between = (after, NO_END);
+    let Some(id) = organisation else { return Ok(!keys(c, between, 1, |events| events)?.is_empty()) };
+    Ok(!keys(c, between, 1, |events| events.filter(e::organiser_id.eq(id)))?.is_empty()
+        || !keys(c, between, 1, |events| events.filter(e::carrier_id.eq(id)))?.is_empty())
+}
 
 /// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
 /// the end of the feed, with all readers.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::send::{prepare, store_sending};
-use super::status::cancel_load;
+use crate::loads::cancel;
 use crate::loads::send::Recipient;
 use crate::loads::store;
 use crate::{Logistics, examples};
@@ -69,16 +69,19 @@ impl LoadActions {
     }
 
     /// Returns the recipient, if the loads are sent.
-    fn recipient(&self, caller: &Caller) -> Option<Recipient> {
-        match self.action {
-            Action::SendToDriver => self.driver_id.as_ref().map(|id| Recipient::Driver(id.0.clone())),
-            Action::SendToCarrier => self.carrier_id.as_ref().map(|id| {
-                let own_name = caller.own_organisation_name(id).map(str::to_owned);
-                let name = own_name.or_else(|| self.carrier_name.as_ref().map(|name| name.0.clone()));
-                Recipient::Carrier { id: id.0.clone(), name: name.unwrap_or_else(|| id.0.clone()) }
-            }),
-            Action::Cancel | Action::Accept => None,
-        }
+    ///
+    /// # Errors
+    /// Those of the database.
+    async fn recipient(&self, app: &Logistics, caller: &Caller) -> Result<Option<Recipient>, Error> {
+        Ok(match (self.action, &self.driver_id, &self.carrier_id) {
+            (Action::SendToDriver, Some(id), _) => Some(Recipient::Driver(id.0.clone())),
+            (Action::SendToCarrier, _, Some(id)) => {
+                let names = app.address_book.names(caller, vec![id.0.clone()]).await?;
+                let name = names.name(id, self.carrier_name.as_deref()).unwrap_or(id).to_owned();
+                Some(Recipient::Carrier { id: id.0.clone(), name })
+            }
+            _ => None,
+        })
     }
 }
 
@@ -134,7 +137,7 @@ pub(super) async fn act(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let (form, fingerprint) = body.check(|form: &LoadActions, errors| form.validate(errors))?;
-    let recipient = form.recipient(&caller);
+    let recipient = form.recipient(&app, &caller).await?;
     let response = idempotency.run_external(&app.db, fingerprint, async || {
         let mut all = LoadActionResults { done: 0, unchanged: 0, failed: 0, results: Vec::new() };
         for id in &form.ids {
@@ -142,7 +145,18 @@ pub(super) async fn act(
             let (status, error) = match done {
                 Ok(true) => (Outcome::Done, None),
                 Ok(false) => (Outcome::Unchanged, None),
-                Err(error) => (Outcome::Failed, Some(error.into_item_error()?)),
+                Err(error) => match error.into_item_error() {
+                    Ok(error) => (Outcome::Failed, Some(error)),
+                    // Nothing has changed: the whole request may be sent again.
+                    Err(error) if all.done == 0 => return Err(error),
+                    Err(error) => {
+                        tracing::warn!(
+                            error = format!("{error:?}"),
+                            "an action failed after others succeeded"
+                        );
+                        (Outcome::Failed, Some(error.item_error()))
+                    }
+                },
             };
             *match status {
                 Outcome::Done => &mut all.done,
@@ -179,6 +193,6 @@ async fn act_on(
         return app.db.write(move |c| store::accept(c, &caller, id, &Precondition::default())).await;
     }
     let reason = form.reason.as_ref().map(|reason| reason.0.clone());
-    let cancel = move |c: &mut _| cancel_load(c, &caller, id, reason.as_deref(), &Precondition::default());
+    let cancel = move |c: &mut _| cancel::cancel(c, &caller, id, reason.as_deref(), &Precondition::default());
     Ok(app.db.write(cancel).await?.1)
 }

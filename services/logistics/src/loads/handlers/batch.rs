@@ -85,7 +85,8 @@ async fn read_in_turn(
     form: Form<UploadedFile>,
 ) -> Result<ReadBatch, Error> {
     let (service, reader) = (app.clone(), caller.clone());
-    let work = move || validate(&service.batches, &service.commodities, &reader, form);
+    let work =
+        move || validate(&service.batches, &service.commodities, (&reader, &service.address_book), form);
     let (mut batch, permit) = app.batches.run_blocking(caller.tenant(), work).await?;
     batch.import.hold(permit);
     Ok(batch)

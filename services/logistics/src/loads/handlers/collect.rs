@@ -10,7 +10,7 @@ use common::{
 };
 use database::{AnyConnection, Timestamp};
 
-use super::prove::{refuse, respond};
+use super::prove::{CHANGED_MEANWHILE, refuse, respond};
 use crate::loads::captured::validate_captured_at;
 use crate::loads::collection::{Collection, CollectionForm};
 use crate::loads::history::{EventType, NewEvent};
@@ -201,11 +201,13 @@ async fn record<R: Record>(
             }
             Ok(is_recorded)
         });
+        let checked_repeat = checked.as_ref().ok().copied();
         let found = match checked {
             Ok(true) => FoundFiles::default(),
             Ok(false) => app.files.look_up(caller, R::files(&form)).await?,
             Err(error) => return Err(refuse(app, caller, R::files(&form), error).await),
         };
+        let is_repeat = matches!(checked_repeat, Some(true));
         let (id, files) = (path.id()?, found.references()?);
         let (caller, service) = (caller.clone(), app.clone());
         Ok(move |c: &mut _| {
@@ -214,6 +216,9 @@ async fn record<R: Record>(
             if requested.is_recorded(&stored.load) {
                 condition.check(stored.load.revision)?;
                 return Ok((respond(stored.load, Vec::new())?, None));
+            }
+            if is_repeat {
+                return Err(CHANGED_MEANWHILE);
             }
             let mut load = stored.load.clone();
             let new = R::of(&form, files.clone(), now)?;

@@ -2,7 +2,8 @@
 
 use actix_web::post;
 use actix_web::web::Data;
-use common::validation::ValidationErrors;
+use common::validation::{Code, ValidationErrors};
+use common::wire::Warning;
 use common::{
     Authorized, Body, Caller, Effect, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, system,
 };
@@ -10,7 +11,7 @@ use common::{
 use crate::Logistics;
 use crate::loads::form::{CarrierForm, FOREIGN_LOAD, LoadForm, OrganiserForm};
 use crate::loads::model::Load;
-use crate::loads::party::Creator;
+use crate::loads::party::{Creator, PartyNames};
 use crate::loads::store;
 use crate::organisations::{NamedBy, check_not_blocked};
 
@@ -49,7 +50,20 @@ async fn create<F: LoadForm>(
     body: Body<F>,
 ) -> Result<JsonResponse, Error> {
     let rules = |form: &F, errors: &mut ValidationErrors| form.validate(&app.commodities, errors);
-    let (form, fingerprint) = body.check_with_files(rules, &app.files, caller, F::files).await?;
+    let report_more = async |form: &F, errors: &mut ValidationErrors| {
+        // If the names cannot be read, the request is refused with the other errors.
+        let names = find_names(app, caller, form).await.unwrap_or_default();
+        check_name(form, &names, errors);
+        app.files.report_unknown(caller, form.files(), &[], errors).await;
+    };
+    let (form, fingerprint) = body.check_and_complete(rules, report_more).await?;
+    let names = find_names(app, caller, &form).await?;
+    let mut errors = ValidationErrors::default();
+    check_name(&form, &names, &mut errors);
+    if !errors.is_empty() {
+        app.files.report_unknown(caller, form.files(), &[], &mut errors).await;
+        return Err(errors.into());
+    }
     if !caller.admin && !caller.acts_for(form.owner_id()) {
         let mut errors = ValidationErrors::default();
         app.files.report_unknown(caller, form.files(), &[], &mut errors).await;
@@ -59,7 +73,9 @@ async fn create<F: LoadForm>(
     let run = idempotency.run_effect(&app.db, fingerprint, async || {
         let found = app.files.look_up(caller, form.files()).await?;
         let owner = form.owner_id().to_owned();
-        let load = form.into_load(&app.commodities, caller, found.references()?)?;
+        let warnings: Vec<Warning> =
+            form.parties().into_iter().filter_map(|(member, id)| names.warning(member, id)).collect();
+        let load = form.into_load(&app.commodities, caller, &names, found.references()?)?;
         let share = found.share(caller, load.id, &load.parties(), &load.parties());
         // A read of its own, so that the insert stays one round trip. A block that is stored meanwhile comes too late.
         if let Some(naming) = NamedBy::another_party(&load.parties(), &owner) {
@@ -70,7 +86,7 @@ async fn create<F: LoadForm>(
         let effect = move |c: &mut _| {
             let (response, is_reported) = store::create(c, &load, &creator)?;
             system::record_share(c, share.as_ref())?;
-            Ok((response, (share.clone(), is_reported)))
+            Ok((response.warnings(&warnings)?, (share.clone(), is_reported)))
         };
         Ok(if is_statement { Effect::Statement(effect) } else { Effect::Transaction(effect) })
     });
@@ -82,4 +98,18 @@ async fn create<F: LoadForm>(
         app.shares.share(share).await;
     }
     Ok(response)
+}
+
+/// Returns the names of the organisations that a form names.
+async fn find_names<F: LoadForm>(app: &Logistics, caller: &Caller, form: &F) -> Result<PartyNames, Error> {
+    let ids = form.parties().into_iter().map(|(_, id)| id.to_owned()).filter(|id| !id.is_empty()).collect();
+    app.address_book.names(caller, ids).await
+}
+
+/// Checks that somebody has a name of the owner: the form, the token or the address book.
+fn check_name<F: LoadForm>(form: &F, names: &PartyNames, errors: &mut ValidationErrors) {
+    let (member, is_absent) = form.owner_name();
+    if is_absent && !form.owner_id().is_empty() && names.name(form.owner_id(), None).is_none() {
+        errors.push(member, Code::Required, "is required");
+    }
 }

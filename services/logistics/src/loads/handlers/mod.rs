@@ -1,12 +1,15 @@
 //! The operations on loads.
 
 mod actions;
+mod address_book;
 mod batch;
+mod batches;
 mod collect;
 mod correct;
 mod create;
 mod drivers;
 mod feed;
+mod notes;
 mod prove;
 mod read;
 mod send;
@@ -26,6 +29,8 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(actions::act)
         .service(batch::create)
         .service(batch::template)
+        .service(batches::list)
+        .service(batches::cancel)
         .service(prove::prove_in_body)
         .service(prove::prove)
         .service(send::send_to_driver)
@@ -41,7 +46,10 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(status::reopen)
         .service(collect::collect)
         .service(collect::reject)
+        .service(notes::create)
         .service(update::update)
         .service(status::accept)
-        .service(read::find);
+        .service(read::find)
+        .service(address_book::list_organisations)
+        .service(address_book::list_drivers);
 }

@@ -62,6 +62,11 @@ pub(super) async fn prove(
     record(&app, &caller, idempotency, fingerprint, named, &form.delivery).await
 }
 
+/// The error of a repeated request whose load another request has changed since the files of a repeat were not looked
+/// up.
+pub(super) const CHANGED_MEANWHILE: Error =
+    Error::Busy("The load was changed at the same time, and nothing was stored: send the request again.");
+
 /// The id of the load, if it is one, and where the request names it.
 enum Named {
     InPath(Option<Id>, Precondition),
@@ -88,9 +93,10 @@ async fn record(
             Some(id) => app.db.read(move |c| store::find_to_prove(c, &reader, id)).await,
             None => Err(Error::NotFound),
         };
+        let is_proven = stored.as_ref().is_ok_and(|stored| stored.is_proven_by(&proof));
         let found = match stored {
             // Neither a repeat, which changes nothing, nor another proof of a proven load calls the system service.
-            Ok(stored) if stored.is_proven_by(&proof) => FoundFiles::default(),
+            Ok(_) if is_proven => FoundFiles::default(),
             Ok(stored) => {
                 match proof::check(&proof, captured_at, &stored.load, stored.proof.is_some(), tolerance) {
                     Ok(()) => app.files.look_up(caller, delivery.files()).await?,
@@ -118,6 +124,9 @@ async fn record(
                 let present = stored.corrected_proof.as_ref().unwrap_or(&proof);
                 let warnings = present.warnings(before, tolerance);
                 return Ok((respond(load, warnings)?, share));
+            }
+            if is_proven {
+                return Err(CHANGED_MEANWHILE);
             }
             proof::check(&proof, captured_at, before, stored.proof.is_some(), tolerance)?;
             condition.check(before.revision)?;

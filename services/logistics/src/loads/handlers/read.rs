@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
-use crate::loads::history::{self, LoadEvent};
+use crate::loads::history::{self, EventType, LoadEvent};
 use crate::loads::members::layout;
 use crate::loads::model::Load;
 use crate::loads::search::summary::{self, LoadSummary, SummaryParams};
@@ -204,28 +204,43 @@ pub(super) async fn export_completed(
     export(&app.db, caller, search, &file_name).await
 }
 
+/// Query parameters of the history.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+struct HistoryParams {
+    #[serde(flatten)]
+    #[param(ignore)]
+    page: ListParams,
+    /// Only events of these types; repeated or comma-separated.
+    #[serde(rename = "f:type")]
+    #[param(inline)]
+    types: Vec<EventType>,
+}
+
 /// List the history of a load
 ///
-/// Returns an event for each change of the load, oldest first.
+/// Returns an event for each change of the load and each note on it, oldest first. With `f:type=noted`, a driver reads
+/// the notes since the load was last sent to the driver, and a former party those from before.
 #[utoipa::path(operation_id = "list_load_events", tag = "loads", security(("bearer" = [])),
     extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
-    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)), ListParams),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::COMPLETED_LOAD)), ListParams,
+        HistoryParams),
     responses((status = 200, body = [LoadEvent]), ErrorResponses))]
 #[get("/loads/{id}/events")]
 pub(super) async fn list_events(
     caller: Caller,
     path: PathId,
-    query: Query<ListParams>,
+    query: Query<HistoryParams>,
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
-    let (page, count) =
-        query.check(|parameters, errors| (parameters.parse(&history::order(), errors), parameters.count))?;
+    let (page, count, types) =
+        query.check(|p, errors| (p.page.parse(&history::order(), errors), p.page.count, p.types.clone()))?;
     let (id, read_page) = (path.id()?, page.clone());
     let read = move |c: &mut _| {
-        let load = store::find_own(c, &caller, id)?;
-        let since = store::carried_since(c, &load, &caller)?;
-        history::list(c, id, since, &read_page, count)
+        let reader = store::history_reader(c, &caller, id, &types)?;
+        history::list(c, id, &reader, &types, &read_page, count)
     };
     Ok(app.db.read(read).await?.response(&request, &app.public_url, &page))
 }

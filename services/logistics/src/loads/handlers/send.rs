@@ -4,7 +4,7 @@ use actix_web::post;
 use actix_web::web::Data;
 use common::system::{self, DueShare, FoundFiles};
 use common::validation::{Code, ValidationErrors};
-use common::wire::ActionResult;
+use common::wire::{ActionResult, Warning};
 use common::{Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse};
 use database::{AnyConnection, Id};
 use serde_json::json;
@@ -37,8 +37,9 @@ pub(super) async fn send_to_driver(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let (form, fingerprint) = body.check(|_, _| {})?;
+    let warning = app.address_book.warning_of_driver(&form.driver_id).await?;
     let driver = Recipient::Driver(form.driver_id.0);
-    send(&app, caller, idempotency, fingerprint, &form.load_id, driver).await
+    send(&app, caller, (idempotency, fingerprint), &form.load_id, (driver, warning)).await
 }
 
 /// Send a load to a carrier
@@ -61,9 +62,11 @@ pub(super) async fn send_to_carrier(
 ) -> Result<JsonResponse, Error> {
     let (form, fingerprint) = body.check(|_, _| {})?;
     let id = form.carrier_id.0;
-    let own_name = caller.own_organisation_name(&id).map(str::to_owned);
-    let name = own_name.or_else(|| form.carrier_name.map(|name| name.0)).unwrap_or_else(|| id.clone());
-    send(&app, caller, idempotency, fingerprint, &form.load_id, Recipient::Carrier { id, name }).await
+    let names = app.address_book.names(&caller, vec![id.clone()]).await?;
+    let name = names.name(&id, form.carrier_name.as_deref()).unwrap_or(&id).to_owned();
+    let warning = names.warning("carrierId", &id);
+    let carrier = Recipient::Carrier { id, name };
+    send(&app, caller, (idempotency, fingerprint), &form.load_id, (carrier, warning)).await
 }
 
 /// Stores a notification and, after the commit, shares the load's files with its carrier. If two carriers are sent the
@@ -72,10 +75,9 @@ pub(super) async fn send_to_carrier(
 async fn send(
     app: &Logistics,
     caller: Caller,
-    idempotency: Idempotency,
-    fingerprint: Fingerprint,
+    (idempotency, fingerprint): (Idempotency, Fingerprint),
     load_id: &str,
-    recipient: Recipient,
+    (recipient, warning): (Recipient, Option<Warning>),
 ) -> Result<JsonResponse, Error> {
     let unknown = || ValidationErrors::one("loadId", Code::UnknownReference, "names no load");
     let id = Id::parse(load_id).ok_or_else(unknown)?;
@@ -86,7 +88,8 @@ async fn send(
         Ok(move |c: &mut _| {
             let sent = store_sending(c, &caller, id, &recipient, &files)?;
             let message = "The load is sent; its notification log shows when it arrives.";
-            let result = ActionResult::created(message, sent.notification);
+            let warnings = warning.iter().cloned().collect();
+            let result = ActionResult { warnings, ..ActionResult::created(message, sent.notification) };
             Ok((JsonResponse::json(&result)?, sent.share))
         })
     });
@@ -199,6 +202,8 @@ pub(super) fn store_sending(
         history::record(c, &event)?;
     }
     let share_with = parties(None, load.carrier.as_ref());
+    // Files may have left the load since they were looked up.
+    let files = files.only(&load.files);
     let share = files.share_owned(caller, id, &file_owners(&before, &load, caller), &share_with);
     system::record_share(c, share.as_ref())?;
     if notification.is_new {

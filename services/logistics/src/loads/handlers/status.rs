@@ -7,17 +7,15 @@ use common::{
     Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
 };
 
-use database::{AnyConnection, Id};
 use serde_json::json;
 
 use super::prove::respond;
+use crate::loads::cancel::cancel as cancel_load;
 use crate::loads::form::{CancelForm, ReopenForm};
 use crate::loads::history::{Change, EventType, NewEvent};
 use crate::loads::members::changes;
 use crate::loads::model::Load;
-use crate::loads::status::{Action, Status};
 use crate::loads::store::{self, NewProof, Update};
-use crate::notifications::{self, Event, NewNotification, Recipients};
 use crate::{Logistics, examples};
 
 /// Accept a load
@@ -80,42 +78,6 @@ pub(super) async fn cancel(
     app.notifications.wake();
     app.webhooks.wake();
     Ok(response)
-}
-
-/// Cancels a load, and returns it. Returns false, and changes nothing, if it is cancelled already.
-pub(super) fn cancel_load(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    id: Id,
-    reason: Option<&str>,
-    condition: &Precondition,
-) -> Result<(Load, bool), Error> {
-    let stored = store::find_stored(c, caller, id)?;
-    if !stored.is_managed_by(caller) {
-        return Err(Error::Forbidden(
-            "Only the organiser of a load and the carrier that created it can cancel it.",
-        ));
-    }
-    let mut load = stored.load;
-    Action::Cancel.check(load.status)?;
-    condition.check(load.revision)?;
-    if load.status == Status::Cancelled {
-        return Ok((load, false));
-    }
-    load.status = Status::Cancelled;
-    load.revise();
-    let drivers = store::driver_ids(c, id)?;
-    let notification = NewNotification {
-        sender_id: caller.organisation_id_or_empty(),
-        event: Event::Cancelled,
-        load_id: id,
-        load: &load,
-        recipients: Recipients::Drivers(&drivers),
-    };
-    notifications::create(c, &notification)?;
-    let event = NewEvent { reason, ..NewEvent::new(id, EventType::Cancelled, caller) };
-    store::update(c, &Update { load: &load, event, proof: None })?;
-    Ok((load, true))
 }
 
 /// Reopen a load

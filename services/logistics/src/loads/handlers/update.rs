@@ -14,6 +14,7 @@ use crate::loads::edit;
 use crate::loads::form::LoadPatch;
 use crate::loads::members::changes;
 use crate::loads::model::Load;
+use crate::loads::party::PartyNames;
 use crate::loads::send::may_share_files;
 use crate::loads::store;
 use crate::loads::stored_load::StoredLoad;
@@ -50,13 +51,16 @@ pub(super) async fn update(
     let (requested, _) = body
         .check_with_added_files(rules, &app.files, &caller, |requested| requested.members.files(), &present)
         .await?;
-    let files = match prepare(&app, &caller, found, &condition, &requested).await {
+    let carrier: Vec<String> = requested.members.carrier_id.iter().map(|id| id.0.clone()).collect();
+    let names = app.address_book.names(&caller, carrier.clone()).await?;
+    let files = match prepare(&app, &caller, found, &condition, (&requested, &names)).await {
         Ok(files) => files,
         Err(error) => {
             let named = requested.members.files();
             return Err(app.files.report_unknown_before(&caller, named, &present, error).await);
         }
     };
+    let warnings: Vec<_> = carrier.iter().filter_map(|id| names.warning("carrierId", id)).collect();
     let (id, service) = (path.id()?, app.clone());
     let effect = move |c: &mut _| {
         // Reads again: another request may have changed the load.
@@ -67,20 +71,21 @@ pub(super) async fn update(
         }
         edit::check_state(&requested, &stored, &caller, &condition)?;
         let (before, mut load) = (&stored.load, stored.load.clone());
-        edit::apply(&requested, &mut load, &service.commodities, &caller, &files.named.references()?)?;
+        edit::apply(&requested, &mut load, &service.commodities, &names, &files.named.references()?)?;
         let changes = changes(before, &load);
         if changes.is_empty() {
             return Ok((JsonResponse::json(&load)?.revision(load.revision), Vec::new()));
         }
         let share = files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties());
-        store_change(c, &caller, &stored, load, changes, &files.kept, share.into_iter().collect())
+        let kept = files.kept.only(&load.files);
+        store_change(c, &caller, &stored, load, changes, &kept, share.into_iter().collect())
     };
     let (response, shares) = app.db.write(effect).await?;
     app.webhooks.wake();
     for share in shares {
         app.shares.share(Some(share)).await;
     }
-    Ok(response)
+    response.warnings(&warnings)
 }
 
 /// The files that a patch concerns.
@@ -103,7 +108,7 @@ async fn prepare(
     caller: &Caller,
     found: Result<StoredLoad, Error>,
     condition: &Precondition,
-    requested: &MergePatch<LoadPatch>,
+    (requested, names): (&MergePatch<LoadPatch>, &PartyNames),
 ) -> Result<PatchedFiles, Error> {
     let stored = found?;
     edit::check_rights(requested, &stored, caller)?;
@@ -113,7 +118,7 @@ async fn prepare(
     edit::check_state(requested, &stored, caller, condition)?;
     let (before, mut load) = (&stored.load, stored.load.clone());
     let named = app.files.look_up_added(caller, requested.members.files(), &before.files).await?;
-    edit::apply(requested, &mut load, &app.commodities, caller, &named.references()?)?;
+    edit::apply(requested, &mut load, &app.commodities, names, &named.references()?)?;
     let gets_files = load.carrier_id() != before.carrier_id() && may_share_files(caller, before, &load);
     let kept: Vec<_> = load.files.iter().filter(|file| before.has_file(&file.id)).cloned().collect();
     let kept = if gets_files { app.files.look_up(caller, &kept).await? } else { FoundFiles::default() };

@@ -3,12 +3,12 @@
 use common::Caller;
 use common::history::{Change, Changes};
 use database::{Id, Timestamp};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 /// What happened to a load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[schema(as = LoadEventType)]
@@ -25,6 +25,8 @@ pub(crate) enum EventType {
     SentToDriver,
     SentToCarrier,
     DriverRevoked,
+    /// Somebody wrote a note, which changes nothing.
+    Noted,
     /// The organisation is no longer the carrier. Only in the feed: the history of the load has the change.
     #[serde(skip)]
     Released,
@@ -46,6 +48,7 @@ impl EventType {
             Self::SentToCarrier => Some("load.sent_to_carrier"),
             Self::Accepted => Some("load.accepted"),
             Self::DriverRevoked => Some("load.driver_revoked"),
+            Self::Noted => Some("load.noted"),
             Self::Created | Self::Released => None,
         }
     }
@@ -82,6 +85,10 @@ pub(crate) struct LoadEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub reason: Option<String>,
+    /// The text of a note.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub text: Option<String>,
     /// The changed members by their names in requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::BTreeMap<String, Change>>, nullable = false)]
@@ -96,6 +103,8 @@ pub(crate) struct NewEvent<'a> {
     /// Who changed the load.
     pub caller: &'a Caller,
     pub reason: Option<&'a str>,
+    /// The text of a note.
+    pub text: Option<&'a str>,
     pub changes: Changes,
     /// Who reads the event in the feed. `None`: the organiser, the carrier and the creator that the load has now.
     pub audience: Option<Audience<'a>>,
@@ -109,12 +118,20 @@ pub(crate) struct Audience<'a> {
     pub reference: &'a str,
     pub organiser: Option<&'a str>,
     /// Another organisation.
-    pub carrier: &'a str,
+    pub carrier: Option<&'a str>,
 }
 
 impl<'a> NewEvent<'a> {
-    /// Creates an event without reason and changes.
+    /// Creates an event without reason, text and changes.
     pub(crate) fn new(load_id: Id, event_type: EventType, caller: &'a Caller) -> Self {
-        Self { load_id, event_type, caller, reason: None, changes: Changes::new(), audience: None }
+        Self {
+            load_id,
+            event_type,
+            caller,
+            reason: None,
+            text: None,
+            changes: Changes::new(),
+            audience: None,
+        }
     }
 }

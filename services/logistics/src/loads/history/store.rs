@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, IdSql, Json, SERVER_NOW, Timestamp, TimestampSql};
+use database::{
+    AnyConnection, Id, IdSql, Json, MultiBackend, SERVER_NOW, Timestamp, TimestampSql, shared_now,
+};
 use diesel::dsl::{exists, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
@@ -15,12 +17,13 @@ use super::model::{EventType, LoadEvent, NewEvent};
 use crate::schema::load_events::{self, dsl as e};
 use crate::schema::loads::dsl as l;
 
-/// Records an event. Call it in the transaction of the change.
-pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), Error> {
+/// Records an event, and returns its id. Call it in the transaction of the change.
+pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<Id, Error> {
+    let id = Id::new();
     let name: &'static str = event.event_type.into();
     let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
     let row = (
-        e::id.eq(Id::new()),
+        e::id.eq(id),
         e::load_id.eq(event.load_id),
         e::event_type.eq(name),
         e::user_id.eq(&event.caller.user_id),
@@ -28,11 +31,12 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
         e::reason.eq(event.reason),
         e::changes.eq(changes),
+        e::text.eq(event.text),
         // The database fills in what is absent.
         e::revision.eq(event.audience.map(|audience| audience.revision)),
         e::reference.eq(event.audience.map(|audience| audience.reference)),
         e::organiser_id.eq(event.audience.and_then(|audience| audience.organiser)),
-        e::carrier_id.eq(event.audience.map(|audience| audience.carrier)),
+        e::carrier_id.eq(event.audience.and_then(|audience| audience.carrier)),
     );
     let insert = diesel::insert_into(load_events::table);
     // The clock of notifications, which a new carrier reads from the event on that made it the carrier.
@@ -42,6 +46,38 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
         }
         AnyConnection::Sqlite(c) => insert.values((row, e::at.eq(Timestamp::now()))).execute(c)?,
     };
+    Ok(id)
+}
+
+/// Records events of the changes that one transaction makes.
+pub(crate) fn record_many(c: &mut AnyConnection, events: &[&NewEvent<'_>]) -> Result<(), Error> {
+    let at = shared_now(c)?;
+    let mut rows = Vec::new();
+    for event in events {
+        let name: &'static str = event.event_type.into();
+        let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
+        rows.push((
+            e::id.eq(Id::new()),
+            e::load_id.eq(event.load_id),
+            e::event_type.eq(name),
+            e::user_id.eq(&event.caller.user_id),
+            e::user_name.eq(&event.caller.user_name),
+            e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
+            e::at.eq(at),
+            e::reason.eq(event.reason),
+            e::changes.eq(changes),
+        ));
+    }
+    match c {
+        AnyConnection::Postgres(c) => {
+            diesel::insert_into(load_events::table).values(rows).execute(c)?;
+        }
+        AnyConnection::Sqlite(c) => {
+            for row in rows {
+                diesel::insert_into(load_events::table).values(row).execute(c)?;
+            }
+        }
+    }
     Ok(())
 }
 
@@ -144,6 +180,7 @@ pub(crate) type EventRow = (
     Timestamp,
     Option<String>,
     Option<Json>,
+    Option<String>,
 );
 
 /// Returns the condition for events that name a driver, up to the bound driver id: that of their index.
@@ -171,23 +208,71 @@ pub(crate) const EVENT_COLUMNS: (
     e::at,
     e::reason,
     e::changes,
-) = (e::n, e::id, e::event_type, e::user_id, e::user_name, e::organisation_id, e::at, e::reason, e::changes);
+    e::text,
+) = (
+    e::n,
+    e::id,
+    e::event_type,
+    e::user_id,
+    e::user_name,
+    e::organisation_id,
+    e::at,
+    e::reason,
+    e::changes,
+    e::text,
+);
 
 /// Types of the feed that are not stored for the history: it reads the creation from the row of the load.
 const FEED_ONLY: [&str; 2] = ["created", "released"];
 
-/// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true. With
-/// `since`, as its carrier reads it: the creation, and what happened from then on, without the previous carrier.
+/// Who reads the history of a load.
+#[derive(Clone, Debug)]
+pub(crate) enum HistoryReader {
+    /// All of it.
+    All,
+    /// The carrier: the creation, and what happened from then on, without the previous carrier.
+    Carrier(CarrierSince),
+    /// A driver or a former party, who reads notes only.
+    Notes {
+        /// Those of the time when this organisation was a party.
+        organisation: Option<String>,
+        /// Those from this time on.
+        since: Option<Timestamp>,
+    },
+}
+
+/// Returns true if an organisation is or was a party of a load.
+pub(crate) fn was_party(c: &mut AnyConnection, load_id: Id, organisation: &str) -> Result<bool, Error> {
+    let is_party = e::organiser_id.eq(organisation).or(e::carrier_id.eq(organisation));
+    let as_party = e::load_events.filter(e::load_id.eq(load_id)).filter(is_party);
+    Ok(diesel::select(exists(as_party)).get_result(c)?)
+}
+
+/// Returns the number of notes on a load.
+pub(crate) fn count_notes(c: &mut AnyConnection, load_id: Id) -> Result<i64, Error> {
+    let noted: &'static str = EventType::Noted.into();
+    let notes = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq(noted));
+    Ok(notes.count().get_result(c)?)
+}
+
+/// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true; of these
+/// types, or of all types if there are none.
 ///
 /// The first events are read from the row of the load: its creation, which is therefore not stored twice, and what an
 /// earlier release did without recording an event.
 pub(crate) fn list(
     c: &mut AnyConnection,
     load_id: Id,
-    since: Option<CarrierSince>,
+    reader: &HistoryReader,
+    types: &[EventType],
     page: &PageRequest,
     count: bool,
 ) -> Result<ResultPage, Error> {
+    let since = match reader {
+        HistoryReader::Carrier(since) => Some(*since),
+        HistoryReader::All | HistoryReader::Notes { .. } => None,
+    };
+    let types: Vec<&'static str> = types.iter().map(|event_type| (*event_type).into()).collect();
     let mut first = events_of_row(c, load_id)?;
     if let Some(since) = since {
         let mut created = first.remove(0);
@@ -197,7 +282,7 @@ pub(crate) fn list(
         }
         first.insert(0, created);
     }
-    let begin = since.map_or(1, |since| since.n);
+    first.retain(|event| types.is_empty() || types.contains(&&*event.event_type));
     let number = |index: usize| i64::try_from(index).unwrap_or(i64::MAX);
     let length = number(first.len());
     // Events of the row have the numbers -length to -1, stored ones begin at 1.
@@ -209,11 +294,24 @@ pub(crate) fn list(
             rows.push((event, n));
         }
     }
-    let stored = e::load_events
-        .filter(e::load_id.eq(load_id))
+    let of_reader = || {
+        let of_load = e::load_events.filter(e::load_id.eq(load_id)).into_boxed::<MultiBackend>();
+        let of_types = if types.is_empty() {
+            of_load.filter(e::event_type.ne_all(FEED_ONLY))
+        } else {
+            of_load.filter(e::event_type.eq_any(&types))
+        };
+        match reader {
+            HistoryReader::All => of_types,
+            HistoryReader::Carrier(since) => of_types.filter(e::n.ge(since.n)),
+            HistoryReader::Notes { organisation, since } => {
+                let as_party = e::organiser_id.eq(organisation).or(e::carrier_id.eq(organisation));
+                of_types.filter(as_party.or(e::at.nullable().ge(since)))
+            }
+        }
+    };
+    let stored = of_reader()
         .filter(e::n.gt(last))
-        .filter(e::n.ge(begin))
-        .filter(e::event_type.ne_all(FEED_ONLY))
         .order(e::n)
         .offset((page.offset - length).max(0))
         .limit((page.fetch() - number(rows.len())).max(0))
@@ -224,8 +322,7 @@ pub(crate) fn list(
     }
     let mut found = history::page(rows.iter().map(|(event, n)| (*n, event.id, event)), page)?;
     if count {
-        let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::n.ge(begin));
-        let stored: i64 = of_load.filter(e::event_type.ne_all(FEED_ONLY)).count().get_result(c)?;
+        let stored: i64 = of_reader().count().get_result(c)?;
         found.total = Some(stored + length);
     }
     Ok(found)
@@ -241,7 +338,8 @@ fn is_created_by_party(c: &mut AnyConnection, load_id: Id) -> Result<bool, Error
 /// Returns an event. `hides_predecessor` leaves out what the load was before a change of the carrier, and the previous
 /// carrier, also as the one who made the change.
 pub(crate) fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent, Error> {
-    let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes) = row;
+    let (_, id, event_type, mut user_id, mut user_name, mut organisation_id, at, reason, mut changes, text) =
+        row;
     if let (true, Some(recorded)) = (hides_predecessor, &changes) {
         let mut recorded: Value = recorded.parse()?;
         if hide_predecessor(&mut recorded, organisation_id.as_deref()) {
@@ -250,7 +348,7 @@ pub(crate) fn event(row: EventRow, hides_predecessor: bool) -> Result<LoadEvent,
         changes = Some(Json::of(&recorded)?);
     }
     let changes = changes.as_ref().map(Json::parse).transpose()?;
-    Ok(LoadEvent { id, event_type, user_id, user_name, organisation_id, at, reason, changes })
+    Ok(LoadEvent { id, event_type, user_id, user_name, organisation_id, at, reason, text, changes })
 }
 
 /// Leaves out of the changes of an event that gave a load another carrier what the load was before. Returns true if the
@@ -305,6 +403,7 @@ fn events_of_row(c: &mut AnyConnection, load_id: Id) -> Result<Vec<LoadEvent>, E
         organisation_id,
         at,
         reason: None,
+        text: None,
         changes: None,
     };
     let created = LoadEvent { user_name, ..of_row(EventType::Created, created_at, user_id, creator) };

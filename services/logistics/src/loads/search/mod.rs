@@ -9,7 +9,7 @@ use super::status::Status;
 use common::validation::{Code, ValidationErrors};
 use common::wire::DateOrDateTime;
 use common::{Caller, Format, PageRequest, Sorting};
-use database::Timestamp;
+use database::{Id, Timestamp};
 use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
 
 use super::store::Role;
@@ -30,6 +30,8 @@ pub(crate) struct LoadSearch {
     pub(crate) tag: Option<String>,
     /// The organisation that created the load, or `own`.
     pub(crate) created_by: Option<String>,
+    /// The batch that created the load.
+    pub(crate) batch_id: Option<Id>,
     /// The start of the day: loads that were due before and have not ended.
     pub(crate) overdue_at: Option<Timestamp>,
     /// True for loads that the caller's organisation has not accepted yet.
@@ -80,6 +82,7 @@ impl LoadSearch {
             statuses: Vec::new(),
             tag: None,
             created_by: None,
+            batch_id: None,
             overdue_at: None,
             awaits_acceptance: false,
             commodity_ids: Vec::new(),
@@ -107,22 +110,26 @@ impl LoadSearch {
         !self.commodity_ids.is_empty()
             || self.tag.is_some()
             || self.created_by.is_some()
+            || self.batch_id.is_some()
             || self.overdue_at.is_some()
             || self.awaits_acceptance
     }
 
     /// Returns true if SQLite reads the matches in their order from an index, as [`has_index`](Self::has_index), but
-    /// possibly skips many loads of another status or commodity.
+    /// possibly skips many loads of another status or commodity. The loads of a driver and of a batch have indexes of
+    /// their own.
     pub(crate) fn has_ordered_index(&self, caller: &Caller) -> bool {
         let key = &self.sorting.by.key;
         let is_by_creation = key.column == CREATED_AT && !self.delivery.is_limited();
-        self.words.is_empty() && self.driver.is_none() && (is_by_creation || (key.has_index)(self, caller))
+        let has_own_index = self.driver.is_some() || self.batch_id.is_some();
+        self.words.is_empty() && !has_own_index && (is_by_creation || (key.has_index)(self, caller))
     }
 
     /// Returns true for a search in the order of creation for a range of delivery dates, which two kinds of indexes
     /// have: in order, and by date. Neither has commodities, so that a filter by them makes no difference.
     pub(crate) fn is_by_creation_and_date(&self, caller: &Caller) -> bool {
-        let has_other_filters = !self.words.is_empty() || !self.statuses.is_empty() || self.driver.is_some();
+        let has_own_index = self.driver.is_some() || self.batch_id.is_some();
+        let has_other_filters = !self.words.is_empty() || !self.statuses.is_empty() || has_own_index;
         let is_limited = self.delivery.is_limited() && (!caller.admin || self.has_party());
         self.sorting.by.key.column == CREATED_AT && is_limited && !has_other_filters
     }

@@ -5,7 +5,7 @@ use chrono_tz::Europe::London;
 use common::validation::ValidationErrors;
 use common::wire::{DateOrDateTime, QueryText};
 use common::{Format, PageParams, Sorting, parse_words};
-use database::Timestamp;
+use database::{Id, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::RefOr;
@@ -70,6 +70,10 @@ pub(crate) struct LoadFilters {
     #[serde(rename = "f:createdBy")]
     #[param(example = "own")]
     created_by: Option<QueryText>,
+    /// The id of the batch that created the load.
+    #[serde(rename = "f:batchId")]
+    #[param(example = json!(examples::BATCH))]
+    batch_id: Option<QueryText>,
     /// `true`: upcoming and collected loads with a delivery date before today in Europe/London.
     overdue: bool,
     /// `true`: loads that the caller's organisation has not accepted yet.
@@ -131,6 +135,8 @@ impl LoadFilters {
             statuses: self.statuses.clone(),
             tag: text(&self.tag),
             created_by: text(&self.created_by),
+            // A text that is no id matches nothing.
+            batch_id: self.batch_id.as_ref().map(|id| Id::parse(&id.0).unwrap_or(Id::NIL)),
             overdue_at: self.overdue.then(start_of_today),
             awaits_acceptance: self.awaits_acceptance,
             commodity_ids: self.commodity_ids.clone(),

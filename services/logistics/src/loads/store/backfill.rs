@@ -124,6 +124,7 @@ struct StoredDocument {
     revision: i64,
     created_at: Timestamp,
     document: Json,
+    batch_id: Option<Id>,
 }
 
 /// Events that raise no revision.
@@ -133,7 +134,7 @@ const SENDINGS: [&str; 3] = ["sent_to_driver", "sent_to_carrier", "released"];
 /// loads.
 fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
     let stale = format!(
-        "SELECT id, revision, created_at, document FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
+        "SELECT id, revision, created_at, document, batch_id FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
         is_stale(c),
         c.skip_locked()
     );
@@ -142,10 +143,11 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
     let changes = e::load_events.filter(e::load_id.eq_any(&ids)).filter(e::event_type.ne_all(SENDINGS));
     let changes = changes.order(e::n).select((e::load_id, e::at));
     let last_changes: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
-    for StoredDocument { id, revision, created_at, document } in loads {
+    for StoredDocument { id, revision, created_at, document, batch_id } in loads {
         let updated_at = last_changes.get(&id).copied().unwrap_or(created_at);
-        let document = if document.0.contains("\"revision\":") {
-            Json::of(&Load { revision, updated_at: Some(updated_at), ..document.parse()? })?
+        let document = if document.0.contains("\"revision\":") || batch_id.is_some() {
+            // A document that an older version wrote lacks the batch too.
+            Json::of(&Load { revision, batch_id, updated_at: Some(updated_at), ..document.parse()? })?
         } else {
             // Appends the members to the text, whose other members keep their form.
             let members = document.0.trim_end().strip_suffix('}').unwrap_or_default();
@@ -174,7 +176,7 @@ fn has_unfolded(c: &mut AnyConnection) -> Result<bool, Error> {
 /// Folds the texts of up to [`BACKFILL_SIZE`] loads. Returns the number of loads.
 fn fold_texts(c: &mut AnyConnection) -> Result<usize, Error> {
     let unfolded = format!(
-        "SELECT id, revision, created_at, document FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
+        "SELECT id, revision, created_at, document, batch_id FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
         is_unfolded(c),
         c.skip_locked()
     );

@@ -1,5 +1,6 @@
 //! The drivers to whom loads were sent.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use common::{Error, PageRequest, Reason};
@@ -10,17 +11,19 @@ use diesel::sql_types::Bool;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::rate::Rate;
 use crate::loads::model::Load;
-use crate::schema::driver_sendings::dsl as s;
 use crate::schema::load_drivers::dsl as d;
 
 /// Maximum number of drivers of a load.
 const MAX_DRIVERS: i64 = 20;
-/// Maximum number of notifications to drivers, and of repeated ones to carriers, that an organisation sends in a
-/// [`SENDING_PERIOD`].
-const MAX_SENDINGS: i64 = 600;
-/// The period of [`MAX_SENDINGS`].
-const SENDING_PERIOD: Duration = Duration::from_secs(600);
+/// The limit on the notifications to drivers, and on repeated ones to carriers, that an organisation sends.
+const SENDINGS: Rate = Rate {
+    table: "driver_sendings",
+    actor: "organisation_id",
+    maximum: 600,
+    period: Duration::from_secs(600),
+};
 
 /// A driver to whom a load was sent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -61,35 +64,24 @@ pub(crate) fn add_driver(c: &mut AnyConnection, load: Id, driver_id: &str) -> Re
 /// Counts a new notification among those that the organisation sent.
 ///
 /// # Errors
-/// 429 if the organisation sent [`MAX_SENDINGS`] others in the last [`SENDING_PERIOD`].
+/// 429 if the organisation sent 600 others in the last ten minutes.
 pub(crate) fn count_sending(c: &mut AnyConnection, organisation_id: &str) -> Result<(), Error> {
-    let now = shared_now(c)?;
-    let own = || s::driver_sendings.filter(s::organisation_id.eq(organisation_id));
-    let last: Option<i64> = own().order(s::n.desc()).select(s::n).first(c).optional()?;
-    let n = last.unwrap_or_default() + 1;
-    let earlier = own().filter(s::n.eq(n - MAX_SENDINGS)).select(s::at);
-    if let Some(earlier) = earlier.first::<Timestamp>(c).optional()? {
-        let wait = now.until(earlier.after(SENDING_PERIOD));
-        if !wait.is_zero() {
-            return Err(Error::RateLimited(wait.as_secs() + 1));
-        }
-    }
-    let row = (s::organisation_id.eq(organisation_id), s::n.eq(n), s::at.eq(now));
-    // Of two concurrent sendings, PostgreSQL makes the second wait for the first and run again: it then counts on.
-    let stored = database::dispatch!(c, c => diesel::insert_into(s::driver_sendings)
-        .values(row)
-        .on_conflict_do_nothing()
-        .execute(c))?;
-    if stored == 0 {
-        return Err(Error::Internal(anyhow::anyhow!("a conflicting sending to a driver was not found")));
-    }
-    diesel::delete(own().filter(s::n.le(n - MAX_SENDINGS))).execute(c)?;
-    Ok(())
+    SENDINGS.count(c, organisation_id)
 }
 
 /// Returns the ids of the drivers of a load.
 pub(crate) fn driver_ids(c: &mut AnyConnection, load: Id) -> Result<Vec<String>, Error> {
     Ok(d::load_drivers.filter(d::load_id.eq(load)).order(d::driver_id).select(d::driver_id).load(c)?)
+}
+
+/// Returns the ids of the drivers of loads, by load.
+pub(crate) fn drivers_of(c: &mut AnyConnection, loads: &[Id]) -> Result<HashMap<Id, Vec<String>>, Error> {
+    let all = d::load_drivers.filter(d::load_id.eq_any(loads)).order((d::load_id, d::driver_id));
+    let mut drivers: HashMap<Id, Vec<String>> = HashMap::new();
+    for (load, driver) in all.select((d::load_id, d::driver_id)).load::<(Id, String)>(c)? {
+        drivers.entry(load).or_default().push(driver);
+    }
+    Ok(drivers)
 }
 
 /// Returns a page of the drivers of a load in the order in which it was sent to them, and the number of all. With
@@ -122,6 +114,14 @@ pub(crate) fn list_drivers(
 pub(super) fn is_sent_to(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<bool, Error> {
     let driver = diesel::select(diesel::dsl::exists(d::load_drivers.find((load, driver_id))));
     Ok(driver.get_result(c)?)
+}
+
+/// Returns when the load was last sent to the driver, or `None` if the driver has no part in it.
+pub(super) fn sent_at(c: &mut AnyConnection, load: Id, driver_id: &str) -> Result<Option<Timestamp>, Error> {
+    let row = d::load_drivers.find((load, driver_id)).select(d::sent_at);
+    let sent: Option<Option<Timestamp>> = row.first(c).optional()?;
+    // An older version that stored no time sent the load before there were notes.
+    Ok(sent.and_then(|at| at.or(Timestamp::from_millis(0))))
 }
 
 /// Removes a driver, who can then neither read the load nor prove its delivery. Returns false if the load was not sent

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use common::{Caller, Error};
-use database::{AnyConnection, Id, IdSql, Timestamp, TimestampSql};
+use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
 use serde_json::json;
 
-use super::readable;
-use super::staged::NOT_STAGED;
+use super::staged::{NOT_STAGED, NotStaged};
+use super::{LoadQuery, readable};
 use crate::schema::loads::dsl as l;
 
 /// The number of ids in a statement.
@@ -33,6 +33,30 @@ pub(crate) struct CreatedLoad {
     pub(crate) reference: String,
     #[diesel(sql_type = TimestampSql)]
     pub(crate) delivery_at: Timestamp,
+}
+
+/// Returns the document of the newest load of an organiser and a carrier.
+pub(crate) fn newest_of_pair(
+    c: &mut AnyConnection,
+    organiser: &str,
+    carrier: &str,
+) -> Result<Option<Json>, Error> {
+    let of_pair = l::loads.filter(l::organiser_id.eq(organiser)).filter(l::carrier_id.eq(carrier));
+    newest(c, of_pair.filter(l::carrier_id.is_not_null()).into_boxed())
+}
+
+/// Returns the document of the newest load of which an organisation is the organiser, or else the carrier.
+pub(crate) fn newest_of_organisation(c: &mut AnyConnection, id: &str) -> Result<Option<Json>, Error> {
+    let organised = newest(c, l::loads.filter(l::organiser_id.eq(id)).into_boxed())?;
+    match organised {
+        Some(load) => Ok(Some(load)),
+        None => newest(c, l::loads.filter(l::carrier_id.eq(id)).into_boxed()),
+    }
+}
+
+fn newest(c: &mut AnyConnection, loads: LoadQuery<'_>) -> Result<Option<Json>, Error> {
+    let loads = loads.filter(NotStaged).order((l::created_at.desc(), l::id.desc()));
+    Ok(loads.select(l::document).first(c).optional()?)
 }
 
 /// Returns those ids that name loads that the caller may read.

@@ -6,9 +6,12 @@ mod backfill;
 mod drivers;
 mod existing;
 mod fulltext;
+mod notes;
+mod rate;
 mod release;
 mod row;
 mod staged;
+mod update_many;
 
 use std::collections::HashMap;
 
@@ -29,19 +32,25 @@ use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
 use access::{not_visible, readable};
 pub(crate) use backfill::{backfill_at_start, run_backfill};
-pub(crate) use drivers::{Driver, add_driver, count_sending, driver_ids, list_drivers, remove_driver};
+pub(crate) use drivers::{
+    Driver, add_driver, count_sending, driver_ids, drivers_of, list_drivers, remove_driver,
+};
 pub(crate) use existing::{
     CreatedLoad, SimilarLoad, find_by_reference, find_created, find_readable_ids, find_similar,
+    newest_of_organisation, newest_of_pair,
 };
 pub(crate) use fulltext::run_fulltext_indexer;
+pub(crate) use notes::add_note;
 use release::Revocation;
-pub(crate) use release::{carried_since, release_carrier};
+pub(crate) use release::{carried_since, history_reader, release_carrier};
 pub(super) use row::LoadRow;
 use row::{Creation, InsertLoad};
+use staged::announce_later;
+pub(super) use staged::{NotStaged, announce_one};
 pub(crate) use staged::{
     announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
-use staged::{announce_later, announce_one};
+pub(crate) use update_many::{Change, update_many};
 use webhooks::{Event, EventDetails, Subject, WithDeliveries};
 
 /// The id of a creator.
@@ -147,13 +156,25 @@ pub(crate) fn find_many_stored(
     stored.map(|stored| stored.map(|stored| (stored.load.id, stored))).collect()
 }
 
-/// The columns of a [`StoredLoad`].
-const STORED_COLUMNS: (l::document, l::revision, l::proof, l::corrected_proof, l::created_by) =
-    (l::document, l::revision, l::proof, l::corrected_proof, l::created_by);
-type StoredRow = (Json, i64, Option<Json>, Option<Json>, Option<String>);
+/// Returns the next loads that a batch created, in the order of their ids, as far as the caller may read them.
+pub(crate) fn find_of_batch(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    batch: Id,
+    (after, limit): (Id, i64),
+) -> Result<Vec<StoredLoad>, Error> {
+    let of_batch = readable(caller).filter(l::batch_id.eq(batch)).filter(l::id.gt(after));
+    let rows: Vec<StoredRow> = of_batch.order(l::id).limit(limit).select(STORED_COLUMNS).load(c)?;
+    rows.into_iter().map(parse_stored).collect()
+}
 
-fn parse_stored((document, revision, proof, corrected, created_by): StoredRow) -> Result<StoredLoad, Error> {
-    let load = parse(&document, created_by.as_deref(), revision)?;
+/// The columns of a [`StoredLoad`].
+const STORED_COLUMNS: (ParsedColumns, l::proof, l::corrected_proof) =
+    (PARSED_COLUMNS, l::proof, l::corrected_proof);
+type StoredRow = (ParsedRow, Option<Json>, Option<Json>);
+
+fn parse_stored((row, proof, corrected): StoredRow) -> Result<StoredLoad, Error> {
+    let (load, created_by) = parse(row)?;
     Ok(StoredLoad {
         created_by: created_by.or_else(|| load.creator_id().map(str::to_owned)).filter(|id| !id.is_empty()),
         load,
@@ -181,13 +202,11 @@ pub(crate) fn find_to_prove(c: &mut AnyConnection, caller: &Caller, id: Id) -> R
 /// # Errors
 /// 404 if there is no such load, 403 if the caller has no part in it; also for its driver, who may only read it.
 pub(crate) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
-    let columns = (l::document, l::created_by, l::revision);
-    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(columns);
-    let Some((document, created_by, revision)) = found.first::<(Json, Option<String>, i64)>(c).optional()?
-    else {
-        return Err(not_visible(c, id));
-    };
-    parse(&document, created_by.as_deref(), revision)
+    let found = visible(caller, Role::Any).filter(l::id.eq(id)).select(PARSED_COLUMNS);
+    match found.first::<ParsedRow>(c).optional()? {
+        Some(row) => Ok(parse(row)?.0),
+        None => Err(not_visible(c, id)),
+    }
 }
 
 /// Returns a load with what its document does not show, as [`find_own`] does.
@@ -200,31 +219,42 @@ pub(crate) fn find_own_stored(c: &mut AnyConnection, caller: &Caller, id: Id) ->
 }
 
 /// Returns a load as [`find_own`] does, for a change that does not update its row: until the transaction ends, the row
-/// does not change. SQLite has one writer anyway.
+/// does not change.
 ///
 /// # Errors
 /// Those of [`find_own`].
 pub(crate) fn lock_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Load, Error> {
-    if let AnyConnection::Postgres(c) = c {
-        // An update, so that a concurrent change of the load runs again. With a lock only, it would not see this one.
-        diesel::update(loads::table.find(id)).set(l::revision.eq(l::revision)).execute(c)?;
-    }
+    lock(c, id)?;
     let load = find_own(c, caller, id)?;
     announce_one(c, id)?;
     Ok(load)
 }
 
-/// Returns a load with what an older version did not store and was not filled in yet: its revision and, before a change
-/// replaces the parties, its creator, which is the organiser, or else the carrier. `created_by` and `revision` are the
-/// columns.
-fn parse(document: &Json, created_by: Option<&str>, revision: i64) -> Result<Load, Error> {
-    let mut load = Load { revision, ..document.parse()? };
+/// Keeps the row of a load as it is until the transaction ends. SQLite has one writer anyway.
+fn lock(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
+    if let AnyConnection::Postgres(c) = c {
+        // An update, so that a concurrent change of the load runs again. With a lock only, it would not see this one.
+        diesel::update(loads::table.find(id)).set(l::revision.eq(l::revision)).execute(c)?;
+    }
+    Ok(())
+}
+
+/// The columns of a load, its creator among them.
+const PARSED_COLUMNS: ParsedColumns = (l::document, l::revision, l::created_by, l::batch_id);
+type ParsedColumns = (l::document, l::revision, l::created_by, l::batch_id);
+type ParsedRow = (Json, i64, Option<String>, Option<Id>);
+
+/// Returns a load, and its creator as it is stored. The load has what an older version did not write into the document
+/// and was not filled in yet: its revision, its batch and, before a change replaces the parties, its creator, which is
+/// the organiser, or else the carrier.
+fn parse((document, revision, created_by, batch_id): ParsedRow) -> Result<(Load, Option<String>), Error> {
+    let mut load = Load { revision, batch_id, ..document.parse()? };
     load.updated_at.get_or_insert(load.created_at);
     if created_by.is_none() && load.created_by.is_none() {
         let party = load.parties().first().map(|id| (*id).to_owned());
         load.created_by = party.map(|organisation_id| CreatedBy { organisation_id });
     }
-    Ok(load)
+    Ok((load, created_by))
 }
 
 /// The creator to store with a change of a load, in case that it was not filled in yet.
@@ -300,20 +330,25 @@ pub(crate) fn update(c: &mut AnyConnection, update: &Update<'_>) -> Result<JsonR
     Ok(response)
 }
 
+/// Returns the members of `data` that say who caused an event and what it changed.
+fn event_details<'a>(change: &'a NewEvent<'_>, load: &'a Load) -> Result<EventDetails<'a>, Error> {
+    let (changes, is_sent) = (&change.changes, change.event_type == EventType::SentToCarrier);
+    Ok(EventDetails {
+        user_id: Some(&change.caller.user_id),
+        organisation_id: change.caller.organisation.as_ref().map(|own| own.id.as_str()),
+        changes: (!changes.is_empty()).then(|| serde_json::to_value(changes)).transpose()?,
+        driver_id: changes.get("driverId").and_then(|change| change.to.as_ref()?.as_str()),
+        carrier_id: load.carrier_id().filter(|_| is_sent),
+        text: change.text,
+    })
+}
+
 /// Stores the deliveries of the event that reports a change to the webhooks of the load's organiser and carrier. A new
 /// carrier does not learn its predecessor, and so gets an event of its own.
 pub(crate) fn report(c: &mut AnyConnection, change: &NewEvent<'_>, load: &Load) -> Result<(), Error> {
     let Some(name) = change.event_type.webhook_event() else { return Ok(()) };
     let (row, caller) = (LoadRow::new(load)?, change.caller);
-    let (changes, is_sent) = (&change.changes, change.event_type == EventType::SentToCarrier);
-    let driver = changes.get("driverId").and_then(|change| change.to.as_ref()?.as_str());
-    let all = EventDetails {
-        user_id: Some(&caller.user_id),
-        organisation_id: caller.organisation.as_ref().map(|own| own.id.as_str()),
-        changes: (!changes.is_empty()).then(|| serde_json::to_value(changes)).transpose()?,
-        driver_id: driver,
-        carrier_id: load.carrier_id().filter(|_| is_sent),
-    };
+    let (changes, all) = (&change.changes, event_details(change, load)?);
     let mut emit = |details: &EventDetails<'_>, organisations, reaches_all| {
         let users: Vec<&str> = details.user_id.into_iter().collect();
         let subject = Subject {

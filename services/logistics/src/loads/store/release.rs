@@ -10,8 +10,10 @@ use diesel::prelude::*;
 use serde_json::json;
 use webhooks::{Event, EventDetails, Subject};
 
-use super::drivers;
-use crate::loads::history::{self, Audience, CarrierSince, Change, Changes, EventType, NewEvent};
+use super::{drivers, find_own};
+use crate::loads::history::{
+    self, Audience, CarrierSince, Change, Changes, EventType, HistoryReader, NewEvent,
+};
 use crate::loads::model::Load;
 use crate::loads::party::Party;
 use crate::notifications;
@@ -38,8 +40,12 @@ pub(crate) fn release_carrier(
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
     let (document, released) = (Json::of(before)?, released(before));
-    let audience =
-        Audience { revision: load.revision, reference: &before.reference, organiser: None, carrier: old };
+    let audience = Audience {
+        revision: load.revision,
+        reference: &before.reference,
+        organiser: None,
+        carrier: Some(old),
+    };
     for driver in drivers_of_carrier(c, before.id, old)? {
         drivers::remove_driver(c, load.id, &driver, None)?;
         let revocation = Revocation { load, driver: &driver, caller };
@@ -187,14 +193,8 @@ impl Revocation<'_> {
     pub(super) fn record(&self, c: &mut AnyConnection, audience: Option<Audience<'_>>) -> Result<(), Error> {
         let load_id = self.load.id;
         notifications::drop_pending(c, load_id, notifications::Event::SentToDriver, self.driver)?;
-        history::record(
-            c,
-            &NewEvent {
-                changes: self.changes(),
-                audience,
-                ..NewEvent::new(load_id, EventType::DriverRevoked, self.caller)
-            },
-        )
+        let event = NewEvent::new(load_id, EventType::DriverRevoked, self.caller);
+        history::record(c, &NewEvent { changes: self.changes(), audience, ..event }).map(drop)
     }
 
     /// Stores the deliveries of the event to the webhooks of up to two organisations and, with `reaches_all`, to those
@@ -211,7 +211,7 @@ impl Revocation<'_> {
             organisation_id: self.caller.organisation.as_ref().map(|own| own.id.as_str()),
             changes: Some(json!(self.changes())),
             driver_id: Some(self.driver),
-            carrier_id: None,
+            ..EventDetails::default()
         };
         let subject = Subject {
             organisations: [organisation(0), organisation(1)],
@@ -225,6 +225,38 @@ impl Revocation<'_> {
         webhooks::emit(c, Event { name: DRIVER_REVOKED, member: "load", subject })?;
         Ok(())
     }
+}
+
+/// Returns which part of the history of a load the caller reads, if it asks for events of these types. Drivers, and
+/// organisations that are no longer a party, read notes only, and have to ask for them alone.
+///
+/// # Errors
+/// 404 if there is no such load, 403 if the caller has no part in it.
+pub(crate) fn history_reader(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    types: &[EventType],
+) -> Result<HistoryReader, Error> {
+    let refused = match find_own(c, caller, id) {
+        Ok(load) => {
+            let since = carried_since(c, &load, caller)?;
+            return Ok(since.map_or(HistoryReader::All, HistoryReader::Carrier));
+        }
+        Err(error) => error,
+    };
+    if !matches!(refused, Error::Forbidden(_)) || types != [EventType::Noted] {
+        return Err(refused);
+    }
+    let since = drivers::sent_at(c, id, &caller.user_id)?;
+    let organisation = match &caller.organisation {
+        Some(own) if history::was_party(c, id, &own.id)? => Some(own.id.clone()),
+        _ => None,
+    };
+    if since.is_none() && organisation.is_none() {
+        return Err(refused);
+    }
+    Ok(HistoryReader::Notes { organisation, since })
 }
 
 /// Returns from when on the caller reads the history, the notifications and the drivers of a load: `None` for all of

@@ -43,6 +43,8 @@ pub struct LoadRow {
     creator_id: Option<String>,
     #[diesel(skip_update)]
     creator_name: Option<String>,
+    #[diesel(skip_update)]
+    batch_id: Option<Id>,
 }
 
 /// The columns of texts.
@@ -63,7 +65,7 @@ impl LoadRow {
         LoadTexts { reference_key, organiser_key, carrier_key, commodity_key, search_text }
     }
 
-    /// Derives the row from the load. Updates skip the creator and `awaits_acceptance`.
+    /// Derives the row from the load. Updates skip the creator, the batch and `awaits_acceptance`.
     ///
     /// # Errors
     /// 500 if the load cannot be serialized.
@@ -96,7 +98,13 @@ impl LoadRow {
             awaits_acceptance: load.needs_acceptance().then_some(true),
             creator_id: None,
             creator_name: None,
+            batch_id: load.batch_id,
         }
+    }
+
+    /// Derives the row from the load without its document, to compare the other columns.
+    pub(super) fn without_document(load: &Load) -> Self {
+        Self::with_document(load, Json(String::new()))
     }
 
     /// Returns the ids of the organiser and the carrier, whose webhooks get the events of the load. An empty text is
@@ -191,7 +199,7 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         out.push_sql(
             "INSERT OR FAIL INTO loads (id, organiser_id, carrier_id, status, delivery_at, created_at, \
              completed_at, reference_key, organiser_key, carrier_key, commodity_key, weight, weight_net, \
-             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key) VALUES (",
+             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key, batch_id) VALUES (",
         );
         out.push_bind_param::<IdSql, _>(&row.id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.organiser_id)?;
@@ -213,7 +221,66 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         bind::<Nullable<Text>, _>(&mut out, &row.creator_id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.creator_name)?;
         bind::<Text, _>(&mut out, &row.similarity_key)?;
+        bind::<Nullable<IdSql>, _>(&mut out, &row.batch_id)?;
         out.push_sql(")");
         Ok(())
+    }
+}
+
+/// Stores the next revision of a load on SQLite. Sets only the columns that differ, because SQLite changes the indexes of
+/// all columns that a statement sets. Statements with the same columns are prepared once.
+pub(super) struct UpdateLoad<'a> {
+    pub(super) before: LoadRow,
+    pub(super) row: &'a LoadRow,
+    pub(super) revision: i64,
+}
+
+impl QueryId for UpdateLoad<'_> {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl RunQueryDsl<SqliteConnection> for UpdateLoad<'_> {}
+
+impl QueryFragment<Sqlite> for UpdateLoad<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        fn set<'b, T, U>(
+            out: &mut AstPass<'_, 'b, Sqlite>,
+            column: &str,
+            before: &U,
+            after: &'b U,
+        ) -> QueryResult<()>
+        where
+            U: ToSql<T, Sqlite> + PartialEq,
+            Sqlite: HasSqlType<T>,
+        {
+            if before != after {
+                out.push_sql(", ");
+                out.push_sql(column);
+                out.push_sql(" = ");
+                out.push_bind_param::<T, U>(after)?;
+            }
+            Ok(())
+        }
+        let (before, row) = (&self.before, self.row);
+        out.push_sql("UPDATE OR FAIL loads SET document = ");
+        out.push_bind_param::<JsonSql, _>(&row.document)?;
+        out.push_sql(", revision = ");
+        out.push_bind_param::<BigInt, _>(&self.revision)?;
+        set::<Nullable<Text>, _>(&mut out, "organiser_id", &before.organiser_id, &row.organiser_id)?;
+        set::<Nullable<Text>, _>(&mut out, "carrier_id", &before.carrier_id, &row.carrier_id)?;
+        set::<Text, _>(&mut out, "status", &before.status, &row.status)?;
+        set::<TimestampSql, _>(&mut out, "delivery_at", &before.delivery_at, &row.delivery_at)?;
+        set::<Nullable<TimestampSql>, _>(&mut out, "completed_at", &before.completed_at, &row.completed_at)?;
+        set::<Text, _>(&mut out, "reference_key", &before.reference_key, &row.reference_key)?;
+        set::<Text, _>(&mut out, "similarity_key", &before.similarity_key, &row.similarity_key)?;
+        set::<Nullable<Text>, _>(&mut out, "organiser_key", &before.organiser_key, &row.organiser_key)?;
+        set::<Nullable<Text>, _>(&mut out, "carrier_key", &before.carrier_key, &row.carrier_key)?;
+        set::<Text, _>(&mut out, "commodity_key", &before.commodity_key, &row.commodity_key)?;
+        set::<Nullable<BigInt>, _>(&mut out, "weight", &before.weight, &row.weight)?;
+        set::<Nullable<BigInt>, _>(&mut out, "weight_net", &before.weight_net, &row.weight_net)?;
+        set::<Text, _>(&mut out, "search_text", &before.search_text, &row.search_text)?;
+        out.push_sql(" WHERE id = ");
+        out.push_bind_param::<IdSql, _>(&row.id)
     }
 }

@@ -155,11 +155,16 @@ pub(crate) fn announce(c: &mut AnyConnection) -> Result<usize, Error> {
 }
 
 /// Announces a load before the caller's transaction changes it.
-pub(super) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error> {
+pub(in crate::loads) fn announce_one(c: &mut AnyConnection, load: Id) -> Result<(), Error> {
     let AnyConnection::Sqlite(sqlite) = c else { return Ok(()) };
     let query = diesel::sql_query(format!("{UNANNOUNCED} id = $1")).bind::<IdSql, _>(load);
     let loads: Vec<Unannounced> = query.load(sqlite)?;
     emit_created(c, &loads).map(drop)
+}
+
+/// Announces loads before the caller's transaction changes them.
+pub(super) fn announce_many(c: &mut AnyConnection, loads: &[Id]) -> Result<(), Error> {
+    if has_unannounced(c)? { loads.iter().try_for_each(|load| announce_one(c, *load)) } else { Ok(()) }
 }
 
 /// Stores the deliveries of the events that the first of these loads were created. Returns the number of deliveries.

@@ -18,7 +18,7 @@ testkit::on_both! {
         assert_eq!(answer["message"], "2 loads were created.");
         let mut created = loads(&app, &User::of("grain"), &answer).await;
         for load in &mut created {
-            for member in ["id", "createdAtUTC", "revision", "updatedAtUTC"] {
+            for member in ["id", "createdAtUTC", "revision", "updatedAtUTC", "batchId"] {
                 assert!(load.as_object_mut().unwrap().remove(member).is_some(), "{member}");
             }
         }

@@ -6,6 +6,7 @@ mod duplicates;
 mod existing;
 mod fairness;
 mod invalid_uploads;
+mod kept;
 mod large;
 mod mended;
 mod office_cells;
@@ -43,6 +44,11 @@ pub async fn send(app: &App, user: &User, form: Form) -> TestResponse {
 /// Sends a batch of one file as the organisation `grain`.
 pub async fn send_file(app: &App, file: impl AsRef<[u8]>) -> TestResponse {
     send(app, &without_org_name("grain"), form(&[file.as_ref()])).await
+}
+
+/// Sends a batch of one file.
+pub async fn send_file_as(app: &App, user: &User, file: &str) -> TestResponse {
+    send(app, user, form(&[file.as_bytes()])).await
 }
 
 /// Returns the number of loads that the organisation `grain` sees.

@@ -1,11 +1,12 @@
 //! Compares random sequences of edits, cancellations, acceptances, collections, proofs, corrections, rejections,
-//! reopenings, sends and revocations with a plain model: the load, its drivers, its revision and its whole history. The
-//! organiser, two carriers, of which one may have created the load, a driver, a stranger and an administrator take
+//! reopenings, sends, revocations and notes with a plain model: the load, its drivers, its revision, its whole history,
+//! and the notes that each of the actors reads. The organiser, two carriers, of which one may have created the load, a driver, a stranger and an administrator take
 //! turns. `HISTORY_SEQUENCES` sets the number of sequences.
 
 mod model;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -52,7 +53,7 @@ async fn create(app: &App, random: &mut StdRng) -> (String, Model) {
     }
     if creator == "haul" {
         model.awaits_acceptance = true;
-        model.members.insert("carrierId".into(), json!("haul"));
+        model.set("carrierId", &json!("haul"));
         model.members.insert("carrierName".into(), organisation_name("haul", &json!("haul")).unwrap());
     }
     model.record("created", creator, &Value::Null, Map::new());
@@ -120,7 +121,7 @@ async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
     let carrier = *["haul", "fast"].choose(random).unwrap();
     let reason = [json!(null), json!("because"), json!("by phone")].choose(random).unwrap().clone();
     let path = format!("/v1/loads/{id}");
-    let (expected, call) = match random.random_range(0..22) {
+    let (expected, call) = match random.random_range(0..24) {
         0..=4 => {
             let (members, known) = (members(random), random.random_bool(0.3));
             let known = known.then(|| model.revision - i64::from(random.random_range(0..2)));
@@ -168,8 +169,14 @@ async fn step(app: &App, random: &mut StdRng, id: &str, model: &mut Model) {
             let form = json!({"reason": "a mistake"});
             (model.reopen(by, "a mistake"), app.post(&format!("{path}/reopen")).json(&form))
         }
+        22 | 23 => {
+            let text = format!("note {}", model.events.len());
+            (model.note(by, &text), app.post(&format!("{path}/notes")).json(&json!({ "text": text })))
+        }
         12 | 13 => {
             let form = json!({"loadId": id, "driverId": driver});
+            // Drivers read notes by their time, which has milliseconds.
+            tokio::time::sleep(Duration::from_millis(2)).await;
             (model.send_to_driver(by, driver), app.post("/v1/loads/send-to-driver").json(&form))
         }
         14 => {
@@ -237,6 +244,12 @@ async fn compare(app: &App, id: &str, model: &Model) {
         let status = app.get(&path).by(&user(name)).send().await.status;
         assert_eq!(status, if model.may_read(name) { 200 } else { 403 }, "{name} {model:#?}");
     }
+    for name in USERS {
+        let listed = app.get(&format!("{path}/events?f:type=noted&limit=100")).by(&user(name)).send().await;
+        let found = (listed.status == 200).then(|| listed.ok().as_array().unwrap().clone());
+        let texts = found.map(|notes| notes.iter().map(|note| note["text"].clone()).collect::<Vec<_>>());
+        assert_eq!(texts, model.notes_of(name), "{name} {model:#?}");
+    }
     let is_shown = model.status != "cancelled";
     let of_driver = (is_shown && model.drivers.contains("dai"), "/v1/loads?limit=100&f:driverId=me", "dai");
     for (is_found, search, by) in [(is_shown, "/v1/loads?limit=100", ORGANISER), of_driver] {
@@ -266,6 +279,6 @@ testkit::on_both! {
             }
         }
         println!("{sequences} sequences on {backend:?}: {types:?}");
-        assert_eq!(types.len(), 12, "each type of event occurs: {types:?}");
+        assert_eq!(types.len(), 13, "each type of event occurs: {types:?}");
     }
 }

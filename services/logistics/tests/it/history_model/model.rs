@@ -25,8 +25,14 @@ pub(super) struct Model {
     /// Events and recipients of pending notifications.
     pub pending: BTreeSet<(&'static str, String)>,
     pub awaits_acceptance: bool,
-    /// `{type, userId, organisationId?, reason?, changes?}`.
+    /// `{type, userId, organisationId?, reason?, text?, changes?}`.
     pub events: Vec<Value>,
+    /// The text of each note, and the carrier then.
+    pub notes: Vec<(String, Option<String>)>,
+    /// All carriers that the load ever had.
+    pub carriers: BTreeSet<String>,
+    /// The number of notes when the load got its carrier, and when it was last sent to each driver.
+    pub notes_before: BTreeMap<String, usize>,
     pub revision: i64,
 }
 
@@ -94,7 +100,7 @@ impl Model {
             event["changes"] = changes.into();
         }
         self.events.push(event);
-        if !kind.starts_with("sent_") {
+        if !kind.starts_with("sent_") && kind != "noted" {
             self.revision += 1;
         }
     }
@@ -113,7 +119,11 @@ impl Model {
         names.into_iter().filter_map(change).collect()
     }
 
-    fn set(&mut self, name: &str, value: &Value) {
+    pub(super) fn set(&mut self, name: &str, value: &Value) {
+        if name == "carrierId" && self.carrier() != value.as_str() {
+            self.notes_before.insert("carrier".into(), self.notes.len());
+            self.carriers.extend(value.as_str().map(str::to_owned));
+        }
         if value.is_null() {
             self.members.remove(name);
         } else {
@@ -319,6 +329,7 @@ impl Model {
             return 409;
         }
         self.drivers.insert(driver.to_owned());
+        self.notes_before.insert(driver.to_owned(), self.notes.len());
         let is_first = self.senders.entry(driver.to_owned()).or_default().insert(by.to_owned());
         if self.pending.insert(("driver", driver.to_owned())) || is_first {
             let changes = json!({"driverId": {"to": driver}});
@@ -347,6 +358,35 @@ impl Model {
             self.record("sent_to_carrier", by, &Value::Null, changes);
         }
         200
+    }
+
+    pub(super) fn note(&mut self, by: &str, text: &str) -> u16 {
+        if !self.is_party(by) && !self.drivers.contains(by) {
+            return 403;
+        }
+        self.notes.push((text.to_owned(), self.carrier().map(str::to_owned)));
+        self.record("noted", by, &Value::Null, Map::new());
+        self.events.last_mut().unwrap()["text"] = json!(text);
+        200
+    }
+
+    /// Returns the texts of the notes that an actor reads, or `None` if the actor reads none.
+    pub(super) fn notes_of(&self, by: &str) -> Option<Vec<Value>> {
+        let is_driver = self.drivers.contains(by);
+        let is_reader = |(index, (_, carrier)): &(usize, &(String, Option<String>))| {
+            if by == "admin" || by == ORGANISER {
+                true
+            } else if self.carrier() == Some(by) {
+                *index >= self.notes_before["carrier"]
+            } else {
+                carrier.as_deref() == Some(by) || is_driver && *index >= self.notes_before[by]
+            }
+        };
+        if !self.is_party(by) && !is_driver && !self.carriers.contains(by) {
+            return None;
+        }
+        let notes = self.notes.iter().enumerate().filter(is_reader);
+        Some(notes.map(|(_, (text, _))| json!(text)).collect())
     }
 
     pub(super) fn revoke(&mut self, by: &str, driver: &str) -> u16 {

@@ -76,19 +76,21 @@ pub(super) async fn download_by_link(
     request: HttpRequest,
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
-    // A width that no link has is as wrong as one that the signature does not cover.
-    let width = query.check(|params, _| params.width).map_err(|_| Error::Forbidden(INVALID_LINK))?;
+    // A wrong width is an error of whoever added it to a link without one; otherwise the link is wrong.
+    let width = query.check(|params, _| params.width);
     let id = path.id()?;
     if repeats_parameter(request.query_string()) {
         return Err(Error::Forbidden(INVALID_LINK));
     }
-    let link = link.check(|params, _| SignedLink::parse(id, width, params))??;
+    let asked = *width.as_ref().unwrap_or(&None);
+    let link = link.check(|params, _| SignedLink::parse(id, asked, params))??;
     let target = link.target.clone();
     let found = system.db.read(move |c| {
         link.verify(find_key(c, link.key)?.as_ref())?;
         store::find_linked(c, &link.target)
     });
     let (file, name) = found.await?;
+    let width = width?;
     // Smaller images count as those of the link's maker, or else of the file's owner.
     let maker = target.maker.as_ref().and_then(Maker::tenant);
     let tenant = maker.map_or_else(|| tenant_tag(&file.tenant()), str::to_owned);

@@ -7,11 +7,12 @@ use actix_web::{get, post};
 use common::wire::QueryText;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, PathId, Query};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, PartialSchema};
 
 use crate::System;
 use crate::examples;
-use crate::files::links::{FileLink, Link, LinkForm, LinkTarget, LinksForm, Maker};
+use crate::files::images::Width;
+use crate::files::links::{FileLink, Link, LinkForm, LinksForm, Maker};
 use crate::files::model::distinct_ids;
 use crate::files::store;
 use crate::keys::signing_key;
@@ -43,7 +44,7 @@ pub(super) async fn create_link(
     let (id, maker) = (path.id()?, Maker::of(&caller));
     system.db.read(move |c| store::check_linkable(c, &caller, id)).await?;
     let key = signing_key(&system.db).await?;
-    JsonResponse::json(&Link::of(&form.target(id, maker), &system.public_url, &key))
+    JsonResponse::json(&form.sign(id, &maker, &system.public_url, &key))
 }
 
 /// Create signed links
@@ -73,10 +74,7 @@ pub(super) async fn create_links(
     let found = system.db.read(move |c| store::find_linkable(c, &caller, &requested)).await?;
     drop(permit);
     let key = signing_key(&system.db).await?;
-    let links: Vec<_> = found
-        .iter()
-        .map(|id| FileLink::of(&form.target(*id, maker.clone()), &system.public_url, &key))
-        .collect();
+    let links = form.sign(&found, &maker, &system.public_url, &key);
     let missing = ids.iter().filter(|id| !found.contains(id)).map(ToString::to_string).collect::<Vec<_>>();
     let response = JsonResponse::json(&links)?;
     Ok(if missing.is_empty() { response } else { response.header("X-Missing-Ids", missing.join(",")) })
@@ -90,6 +88,12 @@ struct ImageLinkParams {
     /// Ids of files, repeated or comma-separated. Texts that are not UUIDs are ignored.
     #[param(required = true, min_items = 1, max_items = 50, example = json!([examples::FILE]))]
     ids: Vec<QueryText>,
+    /// The width of a smaller image.
+    #[param(schema_with = Width::schema)]
+    width: Option<Width>,
+    /// Widths of smaller images, each of which gets a link in `urls`; repeated or comma-separated.
+    #[param(schema_with = Width::list_schema)]
+    widths: Vec<Width>,
 }
 
 /// Get links to public images
@@ -107,12 +111,13 @@ pub(super) async fn list_image_links(
     if !system.settings.public_images {
         return Err(Error::NotFound);
     }
-    let ids = query.check(|params, _| distinct_ids(&params.ids))?;
+    let (ids, form) = query.check(|params, _| {
+        let form = LinkForm::new(IMAGE_LINK_SECONDS, params.width, params.widths.clone());
+        (distinct_ids(&params.ids), form)
+    })?;
     let images = system.db.read(move |c| store::find_public_images(c, &ids)).await?;
     let key = signing_key(&system.db).await?;
-    let target = |id| LinkTarget::new(id, None, IMAGE_LINK_SECONDS, Maker::everybody());
-    let link = |id| FileLink::of(&target(id), &system.public_url, &key);
-    let links: Vec<_> = images.into_iter().map(link).collect();
+    let links = form.sign_all(&images, &Maker::everybody(), &system.public_url, &key);
     // Caches may keep a link while it is valid for long.
     Ok(JsonResponse::json(&links)?.header("Cache-Control", "public, max-age=60"))
 }

@@ -13,7 +13,7 @@ use std::fmt;
 use images::Encoding;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 pub(crate) use copies::{ByteSource, FoundCopy, ImageCopies};
@@ -40,6 +40,11 @@ impl Width {
     /// Returns the pixels.
     pub(crate) fn pixels(self) -> u32 {
         self.0
+    }
+
+    /// Returns the schema of several widths.
+    pub(crate) fn list_schema() -> RefOr<Schema> {
+        ArrayBuilder::new().items(Self::schema()).max_items(Some(WIDTHS.len())).into()
     }
 
     /// Returns all widths.

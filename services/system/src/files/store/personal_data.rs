@@ -10,8 +10,13 @@ use super::usage;
 use crate::files::model::File;
 use crate::schema::files;
 
-const FILES: IdentityColumns =
-    IdentityColumns { table: "files", key: "id", user_id: "user_id", user_name: Some("user_name") };
+const FILES: IdentityColumns = IdentityColumns {
+    table: "files",
+    key: "id",
+    user_id: "user_id",
+    user_name: Some("user_name"),
+    text: None,
+};
 
 /// Returns the kinds of records with personal data.
 pub(crate) fn record_kinds() -> Vec<RecordKind> {

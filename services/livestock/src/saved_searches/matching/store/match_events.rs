@@ -7,10 +7,9 @@ use database::feed::SQLITE_POSITION;
 use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use crate::listings::MAX_LIST_VALUES;
+use crate::listings::{MAX_LIST_VALUES, take_event_numbers};
 use crate::schema::listings::dsl as l;
 use crate::schema::match_events::{self, dsl as m};
-use crate::schema::sqlite_sequence::dsl as s;
 
 /// Time after which matches leave the feed.
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 3_600);
@@ -51,14 +50,9 @@ pub(super) fn store(c: &mut AnyConnection, events: &[NewMatchEvent]) -> Result<(
                 diesel::insert_into(match_events::table).values(events).execute(c)?;
             }
         }
-        AnyConnection::Sqlite(c) if !events.is_empty() => {
-            // The numbers of the events of listings go on after these.
-            let count = i64::try_from(events.len()).unwrap_or(i64::MAX);
-            let last: i64 = diesel::update(s::sqlite_sequence.filter(s::name.eq("listing_events")))
-                .set(s::seq.eq(s::seq + count))
-                .returning(s::seq)
-                .get_result(c)?;
-            for (n, event) in (last - count + 1..).zip(events) {
+        AnyConnection::Sqlite(_) if !events.is_empty() => {
+            let first = take_event_numbers(c, events.len())?;
+            for (n, event) in (first..).zip(events) {
                 let row = (m::n.eq(n), m::position.eq(SQLITE_POSITION), event);
                 diesel::insert_into(match_events::table).values(row).execute(c)?;
             }

@@ -64,7 +64,8 @@ impl SearchPlan {
         let is_sqlite = matches!(c, AnyConnection::Sqlite(_));
         let is_sorted = is_sqlite && !search.has_ordered_index(caller);
         let not_cancelled = if is_sqlite { NOT_CANCELLED_SQLITE } else { NOT_CANCELLED_POSTGRES };
-        let key = if is_sqlite && search.driver.is_some() { without_index(key) } else { key };
+        let has_own_index = search.driver.is_some() || search.batch_id.is_some();
+        let key = if is_sqlite && has_own_index { without_index(key) } else { key };
         let has_commodity = if is_sqlite { HAS_COMMODITY_SQLITE } else { HAS_COMMODITY_POSTGRES };
         let ids: Vec<_> = search.commodity_ids.iter().map(ToString::to_string).collect();
         let commodity_ids = (!ids.is_empty()).then(|| ids.join(","));
@@ -170,13 +171,18 @@ pub(super) fn matches<'a>(
         // Loads of an `admin` without an organisation have the empty text.
         query = query.filter(l::created_by.eq(creator).and(l::created_by.ne("")));
     }
+    if let Some(batch) = search.batch_id {
+        query = query.filter(l::batch_id.eq(batch));
+    }
     if let Some(today) = search.overdue_at {
         let has_not_ended = l::status.eq_any([Status::Upcoming.as_str(), Status::Collected.as_str()]);
         query = query.filter(has_not_ended).filter(l::delivery_at.lt(today));
     }
     if search.awaits_acceptance {
         let own = l::organiser_id.eq(caller.organisation_id_or_empty());
-        query = query.filter(l::awaits_acceptance.eq(true)).filter(own);
+        let can_be_accepted = [Status::Upcoming, Status::Collected, Status::Completed].map(Status::as_str);
+        query =
+            query.filter(l::awaits_acceptance.eq(true)).filter(own).filter(l::status.eq_any(can_be_accepted));
     }
     if plan.skips_dates {
         // SQLite uses no index for a condition on `+delivery_at`. Only searches without times of completion skip dates.

@@ -1,0 +1,1 @@
+DROP INDEX loads_batch;

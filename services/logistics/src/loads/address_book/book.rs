@@ -1,0 +1,249 @@
+//! What requests look up in the address book.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use common::wire::Warning;
+use common::{Caller, Error, PageRequest, backfill};
+use database::Database;
+
+use super::callers::KnownCallers;
+use super::model::{ContactKind, DriverContact, OrganisationContact};
+use super::store;
+use crate::commodities::{Spelling, near_names};
+use crate::loads::party::{KnownParty, PartyNames};
+
+/// The most transactions that take contacts from events before a request reads them.
+const MAX_TURNS: usize = 10;
+
+/// The address books of organisations.
+#[derive(Clone)]
+pub(crate) struct AddressBook {
+    db: Database,
+    callers: Arc<KnownCallers>,
+}
+
+impl AddressBook {
+    /// Creates the address book of this database.
+    pub(crate) fn new(db: &Database, callers: &Arc<KnownCallers>) -> Self {
+        Self { db: db.clone(), callers: callers.clone() }
+    }
+
+    /// Returns the names of these organisations, as far as they are not the caller's own. Most of them are remembered.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn names(&self, caller: &Caller, ids: Vec<String>) -> Result<PartyNames, Error> {
+        let mut names = PartyNames::of(caller);
+        self.add_names(caller, ids, &mut names).await?;
+        Ok(names)
+    }
+
+    /// Adds the names of organisations.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn add_names(
+        &self,
+        caller: &Caller,
+        mut ids: Vec<String>,
+        names: &mut PartyNames,
+    ) -> Result<(), Error> {
+        ids.retain(|id| !names.contains(id));
+        ids.retain(|id| match self.callers.name_of(ContactKind::Organisation, id) {
+            Some(Some(name)) => {
+                let party = KnownParty { is_known: true, name: Some(name), contact_name: None };
+                names.add([(id.clone(), party)]);
+                false
+            }
+            _ => true,
+        });
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let own = caller.organisation_id_or_empty().to_owned();
+        names.add(self.db.read(move |c| store::parties(c, &own, &ids)).await?);
+        Ok(())
+    }
+
+    /// Returns the only organisation of an address book with this name.
+    async fn find_by_name(&self, own: &str, name: &str) -> Result<Option<String>, Error> {
+        let (own, name) = (own.to_owned(), name.to_owned());
+        let found = self.db.read(move |c| store::namesakes(c, &own, &name)).await?;
+        let [only] = &found[..] else { return Ok(None) };
+        Ok(Some(only.clone()))
+    }
+
+    /// Returns up to three names of the caller's address book that are near this one.
+    async fn suggestions(&self, caller: &Caller, name: &str) -> Result<Vec<String>, Error> {
+        let (own, text) = (caller.organisation_id_or_empty().to_owned(), name.to_owned());
+        let names = self.db.read(move |c| store::candidates(c, &own, &text)).await?;
+        let spellings: Vec<[Spelling; 1]> = names.iter().map(|name| [Spelling::of(name)]).collect();
+        let known = names.iter().zip(&spellings).map(|(name, spelling)| (name.as_str(), &spelling[..]));
+        Ok(near_names(name, known).into_iter().map(str::to_owned).collect())
+    }
+
+    /// Returns the warning for a driver who has never called this service.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn warning_of_driver(&self, id: &str) -> Result<Option<Warning>, Error> {
+        if self.callers.name_of(ContactKind::Driver, id).is_some() {
+            return Ok(None);
+        }
+        let ids = [id.to_owned()];
+        let known = self.db.read(move |c| store::known(c, ContactKind::Driver, &ids)).await?;
+        let message = "names a driver who has never used this service: is the id right?";
+        Ok(known.is_empty().then(|| Warning::new("driverId", "unknown_driver", message)))
+    }
+
+    /// Returns a page of the organisations in the address book of an organisation, and the number of all if `count` is
+    /// true.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn organisations(
+        &self,
+        own: &str,
+        query: Vec<String>,
+        page: PageRequest,
+        count: bool,
+    ) -> Result<(Vec<OrganisationContact>, i64), Error> {
+        self.update(own).await?;
+        let (own, kind) = (own.to_owned(), ContactKind::Organisation);
+        let read = move |c: &mut _| {
+            let (rows, total) = store::list(c, &own, kind, &query, &page, count)?;
+            let ids: Vec<String> = rows.iter().map(|(id, _)| id.clone()).collect();
+            let uses = store::uses_of_organisations(c, &own, &ids)?;
+            Ok::<_, Error>((rows, total, uses, store::known(c, kind, &ids)?))
+        };
+        let (rows, total, mut uses, known) = self.db.read(read).await?;
+        let contact = |(id, name): (String, Option<String>)| {
+            let (loads, last_used) = uses.remove(&id)?;
+            let is_known = known.contains_key(&id) || self.callers.name_of(kind, &id).is_some();
+            let name = name.unwrap_or_else(|| id.clone());
+            Some(OrganisationContact { name, loads, last_used: last_used?, is_known, id })
+        };
+        Ok((rows.into_iter().filter_map(contact).collect(), total))
+    }
+
+    /// Returns a page of the drivers in the address book of an organisation, and the number of all if `count` is true.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) async fn drivers(
+        &self,
+        own: &str,
+        query: Vec<String>,
+        page: PageRequest,
+        count: bool,
+    ) -> Result<(Vec<DriverContact>, i64), Error> {
+        self.update(own).await?;
+        let own = own.to_owned();
+        let read = move |c: &mut _| {
+            let (rows, total) = store::list(c, &own, ContactKind::Driver, &query, &page, count)?;
+            let mut drivers = Vec::new();
+            for (driver_id, name) in rows {
+                if let (loads, Some(last_used)) = store::use_of_driver(c, &own, &driver_id)? {
+                    drivers.push(DriverContact { driver_id, name, loads, last_used });
+                }
+            }
+            Ok::<_, Error>((drivers, total))
+        };
+        self.db.read(read).await
+    }
+
+    /// Takes contacts from the latest events of an organisation, unless there are very many.
+    async fn update(&self, own: &str) -> Result<(), Error> {
+        for _ in 0..MAX_TURNS {
+            let own = own.to_owned();
+            let has_news = self.db.read(move |c| store::has_news(c, Some(&own))).await?;
+            if !has_news || !self.db.write(store::take_contacts).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes contacts from events as long as the service runs.
+pub(crate) async fn run(db: &Database) {
+    let take = || async {
+        let has_news = db.read(|c| store::has_news(c, None)).await?;
+        Ok(has_news && db.write(store::take_contacts).await?)
+    };
+    backfill::run("the address book", take).await;
+}
+
+/// What is known of the parties of the rows of a batch. Its methods block the thread.
+pub(crate) struct BatchNames<'a> {
+    book: &'a AddressBook,
+    caller: &'a Caller,
+    pub(crate) names: PartyNames,
+    /// The organisations with the names that rows have without an id.
+    by_name: HashMap<String, Option<String>>,
+    suggestions: HashMap<String, Vec<String>>,
+    /// The contacts of the latest events were taken.
+    is_updated: bool,
+    runtime: tokio::runtime::Handle,
+}
+
+impl<'a> BatchNames<'a> {
+    /// Creates it without names. Call it on a thread of the runtime.
+    pub(crate) fn new(book: &'a AddressBook, caller: &'a Caller) -> Self {
+        Self {
+            book,
+            caller,
+            names: PartyNames::of(caller),
+            by_name: HashMap::new(),
+            suggestions: HashMap::new(),
+            is_updated: false,
+            runtime: tokio::runtime::Handle::current(),
+        }
+    }
+
+    /// Adds the name of an organisation.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn add(&mut self, id: &str) -> Result<(), Error> {
+        if self.names.contains(id) {
+            return Ok(());
+        }
+        let found = self.book.add_names(self.caller, vec![id.to_owned()], &mut self.names);
+        self.runtime.block_on(found)
+    }
+
+    /// Returns the only organisation of the address book with this name.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn find(&mut self, name: &str) -> Result<Option<String>, Error> {
+        if let Some(found) = self.by_name.get(name) {
+            return Ok(found.clone());
+        }
+        let Some(own) = self.caller.organisation.as_ref() else { return Ok(None) };
+        let (book, is_updated) = (self.book, std::mem::replace(&mut self.is_updated, true));
+        let found = self.runtime.block_on(async {
+            if !is_updated {
+                book.update(&own.id).await?;
+            }
+            book.find_by_name(&own.id, name).await
+        })?;
+        self.by_name.insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    /// Returns names of the address book that are near this one.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn suggestions(&mut self, name: &str) -> Result<Vec<String>, Error> {
+        if let Some(found) = self.suggestions.get(name) {
+            return Ok(found.clone());
+        }
+        let found = self.runtime.block_on(self.book.suggestions(self.caller, name))?;
+        self.suggestions.insert(name.to_owned(), found.clone());
+        Ok(found)
+    }
+}
