@@ -37,13 +37,16 @@ pub use auth::{
 pub use clients::system;
 pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
-pub use extract::{Body, FormBody, MergePatch, PathId, Query, QueryValidator, check_path_text, multipart};
+pub use extract::{
+    Body, FormBody, IdsParams, MergePatch, PathId, Query, QueryValidator, check_path_text, documents_by_ids,
+    multipart,
+};
 pub use middleware::rate_limit::ClientAddress;
 pub use middleware::request_lifecycle::IsHead;
 pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::error::{Error, ErrorBody, ErrorResponses, ItemError, Reason, redacted_json_error};
 pub use response::json::JsonResponse;
-pub use response::negotiate::{Format, accepts};
+pub use response::negotiate::{Format, GEO_JSON_MEDIA_TYPE, MAX_FEATURES, accepts};
 pub use response::revision::{Precondition, Revised, first_revision};
 pub use response::stream::{StreamingResponse, TableLayout, Workbook};
 pub use response::validation;

@@ -66,10 +66,14 @@ diesel::table! {
 diesel::table! {
     // Apart from the other columns of `listings`, because Diesel has 32 of a table. The database sets it for new rows.
     #[sql_name = "listings"]
-    listing_creations (id) {
+    listing_details (id) {
         id -> database::IdSql,
         // When the listing was created.
         first_stored_at -> database::TimestampSql,
+        // The highest amount of the price in ten-thousandths, as `price` is the lowest. NULL without amounts.
+        max_price -> Nullable<BigInt>,
+        // The ISO 4217 code of the amounts.
+        currency -> Nullable<Text>,
     }
 }
 
@@ -220,6 +224,9 @@ diesel::table! {
         index_bytes -> BigInt,
         // When it was edited or its listings were read last. NULL: not since it was saved, or by an earlier release.
         updated_at -> Nullable<database::TimestampSql>,
+        // Degrees north and east of the point that the parameter `near` names. NULL without it.
+        near_lat -> Nullable<Double>,
+        near_lon -> Nullable<Double>,
     }
 }
 

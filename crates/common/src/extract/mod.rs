@@ -3,6 +3,7 @@
 mod body;
 mod form_body;
 pub mod idempotency;
+mod ids;
 mod merge_patch;
 pub mod multipart;
 mod query;
@@ -19,6 +20,7 @@ pub use body::Body;
 pub(crate) use body::JsonLimit;
 pub use form_body::FormBody;
 pub(crate) use idempotency::Fingerprint;
+pub use ids::{IdsParams, documents_by_ids};
 pub use merge_patch::MergePatch;
 pub use query::Query;
 pub use stored_query::QueryValidator;

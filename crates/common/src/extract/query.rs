@@ -37,6 +37,21 @@ impl<T> Query<T> {
     }
 }
 
+impl<T> Query<T> {
+    /// Applies further rules that call other services, as [`Query::check`] does.
+    ///
+    /// # Errors
+    /// 400 with the errors of the schema and of the rules, else the error of the rules.
+    pub async fn check_async<R>(
+        mut self,
+        rules: impl AsyncFnOnce(&T, &mut ValidationErrors) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let parsed = rules(&self.value, &mut self.errors).await;
+        self.errors.check()?;
+        parsed
+    }
+}
+
 impl<T: DeserializeOwned> FromRequest for Query<T> {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;

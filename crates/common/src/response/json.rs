@@ -3,7 +3,7 @@
 
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
-use actix_web::http::header::ContentType;
+use actix_web::http::header::{CONTENT_TYPE, ContentType};
 use actix_web::{HttpRequest, HttpResponse, Responder};
 use database::Id;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,12 @@ impl JsonResponse {
         self
     }
 
+    /// Sets the media type, by default `application/json`.
+    #[must_use]
+    pub fn media_type(self, media_type: &str) -> Self {
+        self.header(CONTENT_TYPE.as_str(), media_type)
+    }
+
     /// Adds the `Link` header, unless `links` is empty.
     #[must_use]
     pub fn links(self, links: String) -> Self {
@@ -110,7 +116,11 @@ impl Responder for JsonResponse {
         let mut response = HttpResponse::build(StatusCode::OK);
         response.content_type(ContentType::json());
         for (name, value) in self.headers {
-            response.append_header((name, value));
+            if name == CONTENT_TYPE.as_str() {
+                response.insert_header((name, value));
+            } else {
+                response.append_header((name, value));
+            }
         }
         response.body(self.body)
     }

@@ -84,6 +84,11 @@ pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
 /// The maximum of `limit` for files, and the maximum number of rows of a workbook.
 const MAX_FILE_ROWS: i64 = 1_000_000;
 
+/// The maximum number of features of a map.
+pub const MAX_FEATURES: i64 = 10_000;
+/// The media type of GeoJSON.
+pub const GEO_JSON_MEDIA_TYPE: &str = "application/geo+json";
+
 /// The format of the rows of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -95,10 +100,12 @@ pub enum Format {
     CsvWithBom,
     /// A workbook of one sheet.
     Xlsx,
+    /// The places of the rows on a map (RFC 7946).
+    GeoJson,
 }
 
 impl Format {
-    /// The formats of searches and exports.
+    /// The formats of all searches and exports.
     pub const ALL: [Self; 3] = [Self::Json, Self::Csv, Self::Xlsx];
 
     /// Returns that of the formats which the `Accept` header prefers. Of equals, that is `default`, or the first.
@@ -146,8 +153,9 @@ impl Format {
             Self::Csv | Self::CsvWithBom => response.content_type("text/csv; charset=utf-8"),
             // An archive is compressed already: see `ResponseHeaders`.
             Self::Xlsx => response.content_type(XLSX_MEDIA_TYPE).insert_header(ContentEncoding::Identity),
+            Self::GeoJson => response.content_type(GEO_JSON_MEDIA_TYPE),
         };
-        if self != Self::Json {
+        if !matches!(self, Self::Json | Self::GeoJson) {
             let attachment = format!("attachment; filename=\"{name}.{}\"", self.extension());
             response.insert_header((header::CONTENT_DISPOSITION, attachment));
         }
@@ -159,6 +167,7 @@ impl Format {
             Self::Json => "JSON",
             Self::Csv | Self::CsvWithBom => "CSV",
             Self::Xlsx => "XLSX",
+            Self::GeoJson => "GEOJSON",
         }
     }
 
@@ -168,6 +177,7 @@ impl Format {
             Self::Json => "application/json",
             Self::Csv | Self::CsvWithBom => "text/csv",
             Self::Xlsx => XLSX_MEDIA_TYPE,
+            Self::GeoJson => GEO_JSON_MEDIA_TYPE,
         }
     }
 
@@ -177,16 +187,18 @@ impl Format {
             Self::Json => "json",
             Self::Csv | Self::CsvWithBom => "csv",
             Self::Xlsx => "xlsx",
+            Self::GeoJson => "geojson",
         }
     }
 
     /// Validates the parameter `limit`, a number of rows. JSON: 1 to 100, by default 20. Files: 1 to 1,000,000, by
-    /// default all for CSV and 1,000,000 for XLSX, because a sheet cannot have many more.
+    /// default all for CSV, 1,000,000 for XLSX, because a sheet cannot have many more, and 10,000 for GeoJSON.
     pub fn limit(self, limit: Option<i64>, errors: &mut ValidationErrors) -> i64 {
         let (max, default) = match self {
             Self::Json => (100, 20),
             Self::Csv | Self::CsvWithBom => (MAX_FILE_ROWS, i64::MAX),
             Self::Xlsx => (MAX_FILE_ROWS, MAX_FILE_ROWS),
+            Self::GeoJson => (MAX_FILE_ROWS, MAX_FEATURES),
         };
         if limit.is_some_and(|limit| !(1..=max).contains(&limit)) {
             let range = json!({ "minimum": 1, "maximum": max });

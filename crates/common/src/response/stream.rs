@@ -136,7 +136,8 @@ impl BodyWriter {
     /// Returns a writer, and the beginning of the body.
     fn start(format: Format, columns: &[&str]) -> Result<(Self, Vec<u8>), Error> {
         Ok(match format {
-            Format::Json => (Self::Json { is_first: true }, b"[".to_vec()),
+            // Maps are not streamed.
+            Format::Json | Format::GeoJson => (Self::Json { is_first: true }, b"[".to_vec()),
             Format::Csv | Format::CsvWithBom => {
                 let mut header = CsvWriter::default();
                 header.row(columns.iter().copied());

@@ -36,7 +36,7 @@ pub struct PageParams {
     pub count: bool,
     /// Descending if true, else ascending.
     pub sort_desc: Option<bool>,
-    /// `JSON`, `CSV` or `XLSX`, in any case; by default what the `Accept` header prefers, else JSON.
+    /// One of the formats of the operation (`JSON`, `CSV`, `XLSX`), in any case; by default what the `Accept` header prefers, else JSON.
     format: Option<QueryText>,
     /// `true`: CSV begins with a byte order mark, which Excel needs.
     bom: bool,
@@ -51,7 +51,18 @@ impl PageParams {
         sorting: &Sorting<K>,
         errors: &mut ValidationErrors,
     ) -> (Format, PageRequest) {
-        let format = Format::named(self.format.as_deref(), &Format::ALL, accepted, errors).with_bom(self.bom);
+        self.parse_as(&Format::ALL, accepted, sorting, errors)
+    }
+
+    /// As [`PageParams::parse`], for a search that offers other formats.
+    pub fn parse_as<K>(
+        &self,
+        offered: &[Format],
+        accepted: Format,
+        sorting: &Sorting<K>,
+        errors: &mut ValidationErrors,
+    ) -> (Format, PageRequest) {
+        let format = Format::named(self.format.as_deref(), offered, accepted, errors).with_bom(self.bom);
         let limit = Some(format.limit(self.limit, errors));
         (format, PageRequest::new(limit, self.offset, self.cursor.as_deref(), sorting, errors))
     }
@@ -233,9 +244,20 @@ impl ResultPage {
 
     /// Makes the response, with its headers `Link` and `X-Total-Count`.
     pub fn response(&self, request: &HttpRequest, public_url: &str, page: &PageRequest) -> JsonResponse {
+        let body = JsonResponse::array(self.documents.iter().map(String::as_str));
+        self.add_headers(body, request, public_url, page)
+    }
+
+    /// Adds the headers `Link` and `X-Total-Count` to a response with the page.
+    pub fn add_headers(
+        &self,
+        response: JsonResponse,
+        request: &HttpRequest,
+        public_url: &str,
+        page: &PageRequest,
+    ) -> JsonResponse {
         let next = self.next.as_ref().map(|cursor| ("cursor", cursor.encode()));
-        let links = links(request, public_url, page, next);
-        let response = JsonResponse::array(self.documents.iter().map(String::as_str)).links(links);
+        let response = response.links(links(request, public_url, page, next));
         match self.total {
             Some(total) => response.header("X-Total-Count", total.to_string()),
             None => response,

@@ -136,6 +136,13 @@ text!(
 #[serde(transparent)]
 pub struct Postcode(pub String);
 
+impl Postcode {
+    /// Returns the postcode that a text writes, in upper case.
+    pub fn parse(text: &str) -> Self {
+        Self(postcode::normalize(text).to_ascii_uppercase())
+    }
+}
+
 impl<'de> Deserialize<'de> for Postcode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer).map(|text| Self(postcode::normalize(&text)))

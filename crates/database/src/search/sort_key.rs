@@ -82,8 +82,8 @@ impl BoundValue {
                 }
                 Self::Float(number)
             }
-            // No stored text has control characters, and PostgreSQL refuses to compare with NUL.
-            (SortValue::Text(text), SortType::Text) if !text.contains(char::is_control) => Self::Text(text),
+            // No stored text has NUL, and PostgreSQL refuses to compare with it.
+            (SortValue::Text(text), SortType::Text) if !text.contains('\0') => Self::Text(text),
             _ => return None,
         })
     }

@@ -24,6 +24,11 @@ pub(crate) fn months_since(born: i64, now: Timestamp) -> i64 {
     (day(now) - born) / DAYS_PER_MONTH
 }
 
+/// Returns the number of completed months from a day of birth to another day, in ten-thousandths.
+pub(crate) fn scaled_months_between(born: i64, today: i64) -> i64 {
+    (today - born).max(0) / DAYS_PER_MONTH * SCALED_MONTH
+}
+
 /// Returns the latest [`day`] of birth of dogs of at least this age in months. Age 0 includes dogs born tomorrow:
 /// another time zone may have that day already.
 pub(crate) fn born_until(age: Amount, now: Timestamp) -> i64 {

@@ -1,4 +1,4 @@
-//! Reads a page of a search, and prepares a search for words.
+//! Reads a page of a search, and prepares searches for words and in boxes.
 
 use std::sync::Arc;
 
@@ -6,29 +6,37 @@ use common::{Caller, Error, ResultPage};
 use database::Database;
 
 use super::background::rebuild_stale_rows;
-use super::facets::FacetService;
+use super::facets::{Candidates, FacetService};
 use super::model::append_distance;
-use super::search::{self, ListingSearch, Plan};
+use super::search::{self, ListingSearch, ListingSortKey, Plan};
 use super::store;
 
-/// Prepares a search that may have words: fills the texts that the previous release left out, and finds the candidates
-/// of words that no index has.
+/// Prepares a search: fills the texts that the previous release left out, if it has words, and finds the candidates of
+/// words that no index has, and of a box.
 ///
 /// # Errors
 /// If the database fails.
-pub(crate) async fn prepare_words(
+pub(crate) async fn prepare(
     db: &Database,
     facets: &Arc<FacetService>,
     search: &mut ListingSearch,
 ) -> Result<(), Error> {
-    if search.words.is_empty() {
-        return Ok(());
-    }
-    if db.read(store::has_stale_rows).await? {
+    if !search.words.is_empty() && db.read(store::has_stale_rows).await? {
         rebuild_stale_rows(db).await?;
     }
-    if search.documents && search.has_short_words_only() {
-        search.candidates = facets.candidates(db, search).await?;
+    if search.documents && (search.has_short_words_only() || search.bbox.is_some()) {
+        match facets.candidates(db, search).await? {
+            Candidates::Few(ids) => search.candidates = Some(ids),
+            Candidates::Many { found, of } => {
+                // The rows that are read in order until the page is full, compared with all in the box.
+                let page_end = u64::try_from(search.page.fetch().saturating_add(search.page.offset));
+                let read = page_end.unwrap_or_default().saturating_mul(of) / found.max(1);
+                search.reads_in_order = search.bbox.is_some()
+                    && search.within_km().is_none()
+                    && search.sorting.by.key != ListingSortKey::Distance
+                    && read < found;
+            }
+        }
     }
     Ok(())
 }

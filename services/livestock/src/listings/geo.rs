@@ -75,6 +75,106 @@ impl Point {
     }
 }
 
+/// A rectangle of latitudes and longitudes in degrees, with its edges. It crosses the 180th meridian if its west exceeds
+/// its east.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BoundingBox {
+    pub(crate) west: f64,
+    pub(crate) south: f64,
+    pub(crate) east: f64,
+    pub(crate) north: f64,
+}
+
+impl BoundingBox {
+    /// Returns the box of the coordinates whose [rounded](Point::rounded) ones lie in this box.
+    pub(crate) fn before_rounding(self) -> Self {
+        // Halves of a hundredth are rounded away from zero. Before that, coordinates are rounded to 1e-8 degrees.
+        let half = |hundredths: f64, is_inside: bool| {
+            let tolerance = if is_inside { -5e-9 } else { 5e-9 };
+            hundredths / 100.0 + tolerance
+        };
+        let low = |edge: f64| {
+            let first = (edge * 100.0 - 1e-7).ceil();
+            half(first - 0.5, first > 0.0)
+        };
+        let high = |edge: f64| {
+            let last = (edge * 100.0 + 1e-7).floor();
+            half(last + 0.5, last >= 0.0)
+        };
+        let Self { west, south, east, north } = self;
+        Self { west: low(west), south: low(south), east: high(east), north: high(north) }
+    }
+
+    /// Returns the ranges of longitudes.
+    fn longitudes(&self) -> Vec<RangeInclusive<f64>> {
+        if self.west <= self.east {
+            vec![self.west..=self.east]
+        } else {
+            vec![-180.0..=self.east, self.west..=180.0]
+        }
+    }
+
+    /// Returns the range of the third part of [unit vectors](Point::unit_vector), which grows with the latitude.
+    pub(crate) fn heights(&self) -> RangeInclusive<f64> {
+        let height = |lat: f64| Point { lat: lat.clamp(-90.0, 90.0), lon: 0.0 }.unit_vector()[2];
+        height(self.south)..=height(self.north)
+    }
+
+    /// Returns whether a longitude lies in the box.
+    pub(crate) fn has_longitude(&self, lon: f64) -> bool {
+        if self.west <= self.east {
+            self.west <= lon && lon <= self.east
+        } else {
+            self.west <= lon || lon <= self.east
+        }
+    }
+
+    /// Returns the area for an index.
+    pub(crate) fn area(&self) -> BoundingArea {
+        let bands = band(self.south.max(-90.0))..=band(self.north.min(90.0));
+        BoundingArea { bands, longitudes: self.longitudes() }
+    }
+}
+
+/// A place on the Web Mercator map, in 2^32 units each from west to east and from north to south. Latitudes beyond 85.05
+/// degrees are at its edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MapPoint {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+}
+
+/// The units of a map in each direction.
+const MAP_UNITS: f64 = 4_294_967_296.0;
+
+/// Returns units of a map as a whole number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion saturates")]
+fn map_units(part: f64) -> u32 {
+    (part * MAP_UNITS) as u32
+}
+
+impl MapPoint {
+    /// Returns where a longitude is, in units from the west.
+    pub(crate) fn x_of(lon: f64) -> u32 {
+        map_units((lon + 180.0) / 360.0)
+    }
+
+    /// Returns the place of a point.
+    pub(crate) fn of(point: Point) -> Self {
+        let sin = point.lat.to_radians().sin();
+        let mercator = ((1.0 + sin) / (1.0 - sin)).ln() / 2.0;
+        Self { x: Self::x_of(point.lon), y: map_units(0.5 - mercator / std::f64::consts::TAU) }
+    }
+
+    /// Returns the point with millionths of a degree.
+    pub(crate) fn point(self) -> Point {
+        let part = |units: u32| (f64::from(units) + 0.5) / MAP_UNITS;
+        let mercator = (0.5 - part(self.y)) * std::f64::consts::TAU;
+        let round = |degrees: f64| (degrees * 1e6).round() / 1e6;
+        Point { lat: round(mercator.sinh().atan().to_degrees()), lon: round(part(self.x) * 360.0 - 180.0) }
+    }
+}
+
 /// An area that an index can find: bands of latitude and ranges of longitude.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct BoundingArea {
@@ -92,6 +192,17 @@ impl BoundingArea {
         let count = BAND_LIST_LENGTHS.into_iter().find(|count| bands.len() <= *count)?;
         bands.extend((1_000..).take(count - bands.len()));
         Some(bands)
+    }
+
+    /// Returns the part that both areas have.
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        let bands = *self.bands.start().max(other.bands.start())..=*self.bands.end().min(other.bands.end());
+        let common = |a: &RangeInclusive<f64>, b: &RangeInclusive<f64>| {
+            let range = a.start().max(*b.start())..=a.end().min(*b.end());
+            (!range.is_empty()).then_some(range)
+        };
+        let pairs = self.longitudes.iter().flat_map(|a| other.longitudes.iter().map(move |b| (a, b)));
+        Self { bands, longitudes: pairs.filter_map(|(a, b)| common(a, b)).collect() }
     }
 
     /// Returns the cells of the area if they are few.
@@ -192,6 +303,38 @@ mod tests {
             let [exact, rounded] = [a, Point::rounded(a.unit_vector())].map(Point::unit_vector);
             prop_assert!(distance_km(exact, rounded) <= MAX_ROUNDING_KM);
             prop_assert!(distance_km(Point::rounded(rounded).unit_vector(), rounded) < 0.001);
+        }
+
+        #[test]
+        fn boxes_contain_what_lies_between_their_edges(a in point(), b in point(), c in point()) {
+            let bbox = BoundingBox { west: a.lon, south: a.lat.min(b.lat), east: b.lon, north: a.lat.max(b.lat) };
+            let is_east = if bbox.west <= bbox.east {
+                bbox.west <= c.lon && c.lon <= bbox.east
+            } else {
+                c.lon >= bbox.west || c.lon <= bbox.east
+            };
+            let contains_in =
+                |bbox: &BoundingBox, p: Point| bbox.has_longitude(p.lon) && bbox.heights().contains(&p.unit_vector()[2]);
+            let contains = |p: Point| contains_in(&bbox, p);
+            prop_assert_eq!(contains(c), is_east && bbox.south <= c.lat && c.lat <= bbox.north);
+            prop_assert!(contains(a) && contains(b), "edges belong to it");
+            let area = bbox.area();
+            let in_area = |p: Point| area.bands.contains(&p.band()) && area.longitudes.iter().any(|range| range.contains(&p.lon));
+            prop_assert!(!contains(c) || in_area(c));
+            let rounded = |p: Point| Point::rounded(p.unit_vector());
+            let Point { lat, lon } = rounded(c);
+            let shown = bbox.west <= lon && lon <= bbox.east || bbox.west > bbox.east && (lon >= bbox.west || lon <= bbox.east);
+            let shown = shown && bbox.south <= lat && lat <= bbox.north;
+            prop_assert_eq!(contains_in(&bbox.before_rounding(), c), shown);
+            let around = BoundingBox { west: lon, south: lat, east: lon, north: lat };
+            prop_assert!(contains_in(&around.before_rounding(), c), "edges belong to it");
+        }
+
+        #[test]
+        fn places_on_maps_convert_back(p in point()) {
+            let back = MapPoint::of(p).point();
+            let is_shown = p.lat.abs() < 85.0;
+            prop_assert!((back.lon - p.lon).abs() < 1e-6 && (!is_shown || (back.lat - p.lat).abs() < 1e-6), "{back:?}");
         }
 
         #[test]

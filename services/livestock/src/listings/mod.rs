@@ -15,8 +15,10 @@ mod form;
 mod geo;
 mod handlers;
 mod location;
+mod map;
 mod members;
 mod model;
+mod near;
 mod postcodes;
 mod price;
 mod properties;
@@ -38,13 +40,13 @@ pub(crate) use events::store::{
 };
 pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters};
 pub(crate) use feed::{align_feed, find_new_events};
-pub(crate) use find_page::{find_page, prepare_words};
-pub(crate) use geo::Cell;
+pub(crate) use find_page::{find_page, prepare};
+pub(crate) use geo::{Cell, Point};
 pub(crate) use handlers::routes;
 pub(crate) use model::{Listing, Status};
+pub(crate) use near::find_point;
 pub(crate) use postcodes::LocationCompleter;
-pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, sort_by};
-pub(crate) use search_text::search_text;
+pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, UNKNOWN_NEAR, sort_by};
 pub(crate) use store::{find, remove_by_moderation};
 
 const CHANGES: &str = "drover_listings_changed_total";

@@ -72,6 +72,11 @@ pub(crate) struct Listing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) distance_km: Option<f64>,
+    /// Whether the listing is on the caller's wishlist. In listings that a caller reads or finds; `ETag` does not cover
+    /// it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) is_wishlisted: Option<bool>,
     /// Only in the response of the request that they are about: `ignored` at amounts that the type of the price does
     /// not use, `no_coordinates` at a postcode that gives no coordinates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -250,6 +255,11 @@ pub(crate) fn append_warnings(document: &mut String, warnings: &[Warning]) -> Re
     if warnings.is_empty() { Ok(()) } else { append(document, "warnings", &warnings) }
 }
 
+/// Appends whether a listing is on the wishlist of the reader to its document.
+pub(crate) fn append_wishlisted(document: &mut String, is_wishlisted: bool) -> Result<(), serde_json::Error> {
+    append(document, "isWishlisted", &is_wishlisted)
+}
+
 /// Appends a member to the document of a listing.
 fn append(document: &mut String, name: &str, value: &impl Serialize) -> Result<(), serde_json::Error> {
     let value = serde_json::to_string(value)?;
@@ -303,6 +313,7 @@ impl NewListing {
             updated_at: Some(created_at),
             published_at: (!self.is_draft).then_some(created_at),
             distance_km: None,
+            is_wishlisted: None,
             warnings: Vec::new(),
         }
     }

@@ -105,6 +105,15 @@ impl Price {
         money.as_ref().map(|money| money.amount)
     }
 
+    /// Returns the highest amount that the type uses: the price per unit or the upper end.
+    pub(crate) fn max_amount(&self) -> Option<&Money> {
+        match self.kind {
+            PriceType::Fixed => self.per_unit.as_ref(),
+            PriceType::Range => self.max.as_ref(),
+            PriceType::Poa => None,
+        }
+    }
+
     /// Returns all amounts with their paths, and whether the type uses them.
     fn parts(&self) -> [(&'static str, Option<&Money>, bool); 3] {
         let uses = |name: &str| self.kind.uses(name);

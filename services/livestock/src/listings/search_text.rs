@@ -79,8 +79,8 @@ mod tests {
         }));
         assert_eq!(
             text,
-            "penybont farm\nheifers\nhereford\ncross\nhereford society\nbrecon\npowys\nld3\nstore\ncaf\u{e9}\n\
-             two lines,\nquiet\n\u{1f}ld3 7eg\nld37eg"
+            "penybont farm\nheifers\nhereford\ncross\nhereford society\nbrecon\npowys\nld3\nstore\ncafe\n\
+             two lines quiet\n\u{1f}ld3 7eg\nld37eg"
         );
         assert_eq!(text_of(&json!({})), "penybont farm\n\n\u{1f}");
         assert_eq!(
@@ -97,7 +97,7 @@ mod tests {
             ("QUIET", true),
             ("andl \u{a0}  penybont", true),
             ("50%", true),
-            ("5_%", false),
+            ("5_0", false),
             ("quiet loud", false),
             ("farmquiet", false),
         ] {

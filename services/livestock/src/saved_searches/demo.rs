@@ -27,6 +27,7 @@ pub(crate) async fn create_demo_data(db: &Database) -> Result<(), Error> {
                 ("longitude".to_owned(), json!("-3.3915")),
                 ("distanceKm".to_owned(), json!("50")),
             ]),
+            near: None,
             notify: true,
         })
     };

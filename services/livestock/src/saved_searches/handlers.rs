@@ -2,7 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, delete, get, patch, post};
-use common::validation::ValidationErrors;
+use common::system::PublicCall;
+use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{
     Body, Caller, Error, ErrorResponses, Idempotency, IsHead, JsonResponse, ListParams, MergePatch, PathId,
@@ -13,10 +14,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::listings::{Listing, find_page, prepare_words, sort_by};
+use crate::listings::{Listing, Point, UNKNOWN_NEAR, find_page, find_point, prepare, sort_by};
 use crate::saved_searches::form::{SavedSearchForm, SavedSearchPatch, validate_form, validate_patch};
 use crate::saved_searches::model::{NewSavedSearch, SavedSearch};
-use crate::saved_searches::parameters::ParameterRules;
+use crate::saved_searches::parameters::{NEAR, PREFIX, ParameterRules, Parameters, near};
 use crate::saved_searches::store;
 use crate::{Livestock, examples};
 
@@ -49,23 +50,54 @@ async fn create_saved_search(
     let rules = |form: &SavedSearchForm, errors: &mut ValidationErrors| {
         validate_form(form, &service.parameter_rules, errors);
     };
-    let (form, fingerprint) = body.check(rules)?;
-    let new = NewSavedSearch {
+    let report_near = async |form: &SavedSearchForm, errors: &mut ValidationErrors| {
+        errors.extend(unknown_near(&service, &caller, &form.parameters).await);
+    };
+    let (form, fingerprint) = body.check_and_complete(rules, report_near).await?;
+    let mut new = NewSavedSearch {
         id: Id::new(),
         user_id: caller.user_id.clone(),
         organisation_id: caller.organisation_id_or_empty().to_owned(),
         parameters: form.parameters(&service.parameter_rules),
         name: form.name.0,
+        near: None,
         notify: form.notify,
     };
     let location = format!("{}/v1/saved-searches/{}", service.public_url, new.id);
     let budget = service.saved_search_bytes;
-    let effect = move |c: &mut AnyConnection| {
-        let stored = store::create(c, &new, budget)?;
-        let response = JsonResponse::raw(stored.document).revision(stored.revision);
-        Ok(response.header("Location", location.clone()))
+    let prepare = async || {
+        new.near = find_near(&service, &caller, &new.parameters).await?;
+        Ok(move |c: &mut AnyConnection| {
+            let stored = store::create(c, &new, budget)?;
+            let response = JsonResponse::raw(stored.document).revision(stored.revision);
+            Ok(response.header("Location", location.clone()))
+        })
     };
-    idempotency.run(&service.db, fingerprint, async || Ok(effect)).await
+    idempotency.run(&service.db, fingerprint, prepare).await
+}
+
+/// Returns the point that the parameter `near` names, if there is one.
+///
+/// # Errors
+/// 400 if it is not known, 503 if system is unavailable.
+async fn find_near(
+    service: &Livestock,
+    caller: &Caller,
+    parameters: &Parameters,
+) -> Result<Option<Point>, Error> {
+    let Some(text) = near(parameters) else { return Ok(None) };
+    let found = find_point(&service.places, &PublicCall::of(caller), text).await?;
+    let path = format!("{PREFIX}{NEAR}");
+    let unknown = || ValidationErrors::one(path, Code::UnknownReference, UNKNOWN_NEAR);
+    Ok(Some(found.ok_or_else(unknown)?))
+}
+
+/// Returns the error of a parameter `near` that is not known.
+async fn unknown_near(service: &Livestock, caller: &Caller, parameters: &Parameters) -> ValidationErrors {
+    match find_near(service, caller, parameters).await {
+        Err(Error::Validation(errors)) => errors,
+        _ => ValidationErrors::default(),
+    }
 }
 
 /// List saved searches
@@ -149,8 +181,8 @@ async fn list_listings_of_saved_search(
     let (id, reader) = (path.id()?, caller.clone());
     // Read before the listings: a match that is recorded meanwhile still counts afterwards.
     let stored = service.db.read(move |c| store::parameters(c, &reader, id)).await?;
-    let mut search = service.parameter_rules.search(&stored.parameters, &of_request)?;
-    prepare_words(&service.db, &service.facets, &mut search).await?;
+    let mut search = service.parameter_rules.search(&stored.parameters, stored.near, &of_request)?;
+    prepare(&service.db, &service.facets, &mut search).await?;
     let page = search.page.clone();
     let found = find_page(&service.db, caller, search).await?;
     if stored.has_new && !is_head {
@@ -194,23 +226,33 @@ async fn update_saved_search(
     let rules = |patch: &MergePatch<SavedSearchPatch>, errors: &mut ValidationErrors| {
         validate_patch(patch, &service.parameter_rules, errors);
     };
-    let (requested, _) = body.check(rules)?;
+    let report_near = async |patch: &MergePatch<SavedSearchPatch>, errors: &mut ValidationErrors| {
+        let parameters = patch.members.parameters.iter().flatten();
+        let parameters = parameters.map(|(name, value)| (name.clone(), value.clone())).collect();
+        errors.extend(unknown_near(&service, &caller, &parameters).await);
+    };
+    let (requested, _) = body.check_and_complete(rules, report_near).await?;
+    let point = match &requested.members.parameters {
+        Some(parameters) => find_near(&service, &caller, parameters).await?,
+        None => None,
+    };
     let (id, rules, budget) = (path.id()?, service.parameter_rules.clone(), service.saved_search_bytes);
     let effect = move |c: &mut _| {
-        let change = |search: &SavedSearch| apply(&requested, search, &rules);
+        let change = |search: &SavedSearch| apply(&requested, search, point, &rules);
         store::update(c, &caller, id, &condition, budget, change)
     };
     let stored = service.db.write(effect).await?;
     Ok(JsonResponse::raw(stored.document).revision(stored.revision))
 }
 
-/// Applies a patch.
+/// Applies a patch. `point` is the one that its parameter `near` names.
 ///
 /// # Errors
 /// 400 if the parameters are invalid together.
 fn apply(
     patch: &MergePatch<SavedSearchPatch>,
     search: &SavedSearch,
+    point: Option<Point>,
     rules: &ParameterRules,
 ) -> Result<SavedSearch, Error> {
     let SavedSearchPatch { name, parameters, notify } = &patch.members;
@@ -220,6 +262,9 @@ fn apply(
     }
     if let Some(parameters) = parameters {
         rules.merge(parameters, &mut changed.parameters);
+        if parameters.contains_key(NEAR) {
+            changed.near = point;
+        }
         let mut errors = ValidationErrors::default();
         rules.check_all(&changed.parameters, &mut errors);
         errors.check()?;

@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::parameters::{Parameters, texts};
-use crate::listings::Status;
+use crate::listings::{Point, Status};
 use crate::schema::saved_searches;
 
 /// A search for listings that a user saved.
@@ -26,6 +26,9 @@ pub(crate) struct SavedSearch {
     /// The query parameters of the search: texts, or arrays of texts for repeated ones.
     #[schema(value_type = Object)]
     pub(crate) parameters: Parameters,
+    /// The point that the parameter `near` names.
+    #[serde(skip)]
+    pub(crate) near: Option<Point>,
     /// Whether listings that match are counted and reported to webhooks.
     pub(crate) notify: bool,
     /// The number of listings that matched since the listings of the search were read.
@@ -83,6 +86,8 @@ pub(super) struct SavedSearchRow {
     pub(super) seen: i64,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Option<Timestamp>,
+    pub(super) near_lat: Option<f64>,
+    pub(super) near_lon: Option<f64>,
     #[diesel(select_expression = matched_at(), select_expression_type = SqlLiteral<Nullable<TimestampSql>>)]
     pub(super) matched_at: Option<Timestamp>,
 }
@@ -101,10 +106,11 @@ fn matched_at() -> SqlLiteral<Nullable<TimestampSql>> {
 impl SavedSearchRow {
     /// Returns the saved search. `is_reported_to_all` is true if a webhook gets the matches of all users.
     pub(super) fn saved_search(self, is_reported_to_all: bool) -> Result<SavedSearch, Error> {
-        let has_receivers = self.has_receivers(is_reported_to_all);
+        let (has_receivers, near) = (self.has_receivers(is_reported_to_all), self.near());
         let mut search = SavedSearch {
             id: self.id,
             name: self.name,
+            near,
             parameters: self.parameters.parse()?,
             notify: self.notify,
             new_matches: (self.matched - self.seen).max(0),
@@ -120,6 +126,11 @@ impl SavedSearchRow {
         Ok(search)
     }
 
+    /// Returns the point that the parameter `near` names.
+    pub(super) fn near(&self) -> Option<Point> {
+        stored_point(self.near_lat, self.near_lon)
+    }
+
     /// Returns true if webhooks can get the matches: those of the organisation that the user acted for.
     pub(super) fn has_receivers(&self, is_reported_to_all: bool) -> bool {
         !self.organisation_id.is_empty() || is_reported_to_all
@@ -131,6 +142,11 @@ impl SavedSearchRow {
     }
 }
 
+/// Returns the point of the columns `near_lat` and `near_lon`.
+pub(super) fn stored_point(lat: Option<f64>, lon: Option<f64>) -> Option<Point> {
+    Some(Point { lat: lat?, lon: lon? })
+}
+
 /// A search to save.
 #[derive(Clone, Debug)]
 pub(crate) struct NewSavedSearch {
@@ -140,6 +156,8 @@ pub(crate) struct NewSavedSearch {
     pub(crate) organisation_id: String,
     pub(crate) name: String,
     pub(crate) parameters: Parameters,
+    /// The point that the parameter `near` names.
+    pub(crate) near: Option<Point>,
     pub(crate) notify: bool,
 }
 
@@ -147,6 +165,8 @@ pub(crate) struct NewSavedSearch {
 #[derive(Clone, Debug)]
 pub(crate) struct StoredParameters {
     pub(crate) parameters: Parameters,
+    /// The point that the parameter `near` names.
+    pub(crate) near: Option<Point>,
     /// The number of listings that matched until now.
     pub(crate) matched: i64,
     /// True if some of them were not read.

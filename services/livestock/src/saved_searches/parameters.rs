@@ -7,14 +7,16 @@ use common::{Format, QueryValidator};
 use serde_json::{Map, Value, json};
 
 use crate::categories::Categories;
-use crate::listings::{ListingSearch, ListingSearchParams};
+use crate::listings::{ListingSearch, ListingSearchParams, Point};
 
 /// Texts, or arrays of texts, by the names of parameters.
 pub(crate) type Parameters = Map<String, Value>;
 
 /// Parameters of the search that do not select listings. The request that reads the listings has some of them.
-const NOT_STORED: [&str; 9] =
-    ["limit", "offset", "cursor", "count", "sortBy", "sortDesc", "format", "bom", "docs"];
+const NOT_STORED: [&str; 10] =
+    ["limit", "offset", "cursor", "count", "sortBy", "sortDesc", "format", "bom", "docs", "clusterZoom"];
+/// The parameter that names a point. The point is looked up when a search is saved.
+pub(super) const NEAR: &str = "near";
 
 /// The most texts of one parameter.
 const MAX_TEXTS: usize = 50;
@@ -38,10 +40,11 @@ impl ParameterRules {
         Ok(Self { validator: QueryValidator::new(ListingSearchParams::descriptions())?, categories })
     }
 
-    /// Validates all parameters of a saved search together, as a request of the search does.
+    /// Validates all parameters of a saved search together, as a request of the search does. The point that `near` names
+    /// is not looked up.
     pub(crate) fn check_all(&self, parameters: &Parameters, errors: &mut ValidationErrors) {
         let (read, mut own) = self.read(parameters);
-        read.parse(Format::Json, &self.categories, &mut own);
+        read.parse(Format::Json, &self.categories, Some(Point { lat: 0.0, lon: 0.0 }), &mut own);
         push_all(own, PREFIX, errors);
     }
 
@@ -114,18 +117,20 @@ impl ParameterRules {
         }
     }
 
-    /// Returns the search of valid parameters, with parameters of the request that reads the listings.
+    /// Returns the search of valid parameters, with parameters of the request that reads the listings. `near` is the
+    /// point that the parameter of that name names.
     ///
     /// # Errors
     /// If a parameter is invalid: one of the request, or a stored one that another version of the service accepted.
     pub(crate) fn search(
         &self,
         parameters: &Parameters,
+        near: Option<Point>,
         of_request: &[(&str, String)],
     ) -> Result<ListingSearch, ValidationErrors> {
         let of_request = of_request.iter().map(|(name, text)| (*name, text.as_str()));
         let (read, mut errors) = self.validator.check(pairs(parameters).chain(of_request));
-        let search = read.parse(Format::Json, &self.categories, &mut errors);
+        let search = read.parse(Format::Json, &self.categories, near, &mut errors);
         errors.check()?;
         Ok(search)
     }
@@ -161,7 +166,7 @@ fn check_texts(parameters: &Parameters) -> ValidationErrors {
 }
 
 /// The path of the parameters in a request.
-const PREFIX: &str = "parameters.";
+pub(super) const PREFIX: &str = "parameters.";
 
 /// Adds errors with a prefix of their paths.
 fn push_all(from: ValidationErrors, prefix: &str, to: &mut ValidationErrors) {
@@ -175,6 +180,14 @@ pub(super) fn texts(value: &Value) -> impl DoubleEndedIterator<Item = &str> {
     let one = value.as_str();
     let several = value.as_array().into_iter().flatten().filter_map(Value::as_str);
     one.into_iter().chain(several)
+}
+
+/// Returns the text of the parameter `near`, if it is to be looked up.
+pub(super) fn near(parameters: &Parameters) -> Option<&str> {
+    if ["latitude", "longitude"].iter().any(|name| parameters.get(*name).is_some_and(Value::is_string)) {
+        return None;
+    }
+    texts(parameters.get(NEAR)?).next_back().filter(|text| !text.trim().is_empty())
 }
 
 /// Returns the parameters as names and texts of a query.

@@ -42,6 +42,8 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch, budget: i64) -
         s::organisation_id.eq(&new.organisation_id),
         s::name.eq(&new.name),
         s::parameters.eq(Json::of(&new.parameters)?),
+        s::near_lat.eq(new.near.map(|point| point.lat)),
+        s::near_lon.eq(new.near.map(|point| point.lon)),
         s::notify.eq(new.notify),
         s::version.eq(1),
         s::revision.eq(1),
@@ -142,7 +144,8 @@ pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Rev
 pub(crate) fn parameters(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<StoredParameters, Error> {
     let row = find_row(c, caller, id)?;
     let has_new = row.seen < row.matched;
-    Ok(StoredParameters { parameters: row.parameters.parse()?, matched: row.matched, has_new })
+    let near = row.near();
+    Ok(StoredParameters { parameters: row.parameters.parse()?, near, matched: row.matched, has_new })
 }
 
 /// Records that the listings of a search were read when this number of listings had matched.
@@ -201,13 +204,16 @@ pub(crate) fn update(
         return Ok(Revised { document: Json::of(&after)?.0, revision: after.revision });
     }
     (after.revision, after.updated_at) = (before.revision + 1, Timestamp::now());
-    let is_matched_anew = after.parameters != before.parameters || after.notify != before.notify;
+    let is_matched_anew =
+        (&after.parameters, after.near, after.notify) != (&before.parameters, before.near, before.notify);
     // Listings that were published while `notify` was off are not reported.
     let matches_from =
         if after.notify && !before.notify { Some(s::matches_from.eq(next_position(c)?)) } else { None };
     let changes = (
         s::name.eq(&after.name),
         s::parameters.eq(Json::of(&after.parameters)?),
+        s::near_lat.eq(after.near.map(|point| point.lat)),
+        s::near_lon.eq(after.near.map(|point| point.lon)),
         s::notify.eq(after.notify),
         s::version.eq(version + i64::from(is_matched_anew)),
         s::revision.eq(s::revision + 1),

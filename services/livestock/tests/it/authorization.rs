@@ -48,6 +48,10 @@ testkit::on_both! {
                 cancelled_draft("f:status=cancelled&f:organisationId=farm&sortBy=price"),
             ])),
             ("find_listing", AccessRule::Restricted(vec![own(secret.clone()), own(never_published.clone())])),
+            ("list_listings_by_ids", AccessRule::Scoped(vec![
+                own(format!("/v1/listings/by-ids?ids={id}")).discloses(id),
+                own(format!("/v1/listings/by-ids?ids={hidden}")).discloses(hidden),
+            ])),
             ("search_listings_public", AccessRule::Public),
             ("find_listing_public", AccessRule::Public),
             ("create_sheep_listing", AccessRule::Member),

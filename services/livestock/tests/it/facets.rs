@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
 use crate::lifecycle::to;
-use crate::sample::{create, create_and_read, full, plain, start, with};
+use crate::sample::{create, create_and_read, full, plain, search, start, with};
 
 async fn facets(app: &App, query: &str) -> Value {
     app.get(&format!("/v1/listings?docs=false&{query}")).by(&User::of("anybody")).send().await.ok()
@@ -19,7 +19,7 @@ fn counts(facets: &Value, filter: &str) -> Vec<String> {
 
 testkit::on_both! {
     async fn all_facets_are_empty_without_listings(backend) {
-        let empty = json!({"f:status": [], "f:commodityType": [], "f:commodityBreed": [], "f:commodityBreedSociety": [],
+        let empty = json!({"f:status": [], "f:commodityType": [], "f:commodityBreed": [], "f:breedType": [], "f:commodityBreedSociety": [],
             "f:commoditySexes": [], "f:commodityAdditionalInfo": []});
         let app = start(backend).await;
         assert_eq!(facets(&app, "").await, json!({"filters": empty, "total": 0}));
@@ -66,6 +66,25 @@ testkit::on_both! {
         assert_eq!((&found["total"], counts(&found, "f:status").len()), (&json!(0), 0));
     }
 
+    async fn values_that_are_equal_folded_are_one_value(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let breeds = ["Blonde d\u{2019}Aquitaine", "blonde d'aquitaine", "Blonde  d\u{2bc}Aquitaine", "Our\u{2011}Own Cr\u{f6}ss", "our own  cross"];
+        let mut made = Vec::new();
+        for breed in breeds {
+            made.push(create(&app, &a, &plain(&json!({"breed": breed, "breedSociety": breed}))).await);
+        }
+        let found = facets(&app, "").await;
+        for filter in ["f:commodityBreed", "f:commodityBreedSociety"] {
+            assert_eq!(counts(&found, filter), ["Blonde d'Aquitaine 3", "Our\u{2011}Own Cr\u{f6}ss 2"]);
+            for (value, expected) in [("BLONDE%20d%E2%80%99aquitaine", &made[..3]), ("our-own%20CROSS", &made[3..])] {
+                let mut matches = crate::sample::search(&app, &a, &format!("{filter}={value}")).await;
+                matches.reverse();
+                assert_eq!(matches, expected, "{filter}={value}");
+                assert_eq!(facets(&app, &format!("{filter}={value}")).await["total"], expected.len());
+            }
+        }
+    }
+
     /// Everybody sees the spelling of the first listing, so a listing of another category must not change it.
     async fn the_spelling_of_the_catalogue_applies_in_every_category(backend) {
         let (app, a) = (start(backend).await, User::of("a"));
@@ -87,7 +106,8 @@ testkit::on_both! {
         assert_eq!(counts(&found, "f:status"), ["active-buying 1", "active-selling 1"]);
         assert_eq!(counts(&found, "f:commoditySexes"), ["heifers 1", "steers 1"]);
         assert_eq!(counts(&found, "f:commodityType"), ["cattle 1"]);
-        assert_eq!(counts(&found, "f:commodityBreed"), ["Hereford 1", "cross 1"]);
+        assert_eq!(counts(&found, "f:commodityBreed"), ["Hereford 1"]);
+        assert_eq!(counts(&found, "f:breedType"), ["cross 1"]);
         assert_eq!(found["total"], 1);
         to(&app, &a, &id, "sold").send().await.ok();
         let found = facets(&app, "").await;
@@ -96,6 +116,70 @@ testkit::on_both! {
         for query in ["f:status=draft&f:organisationId=a", "f:status=cancelled", "f:organisationId=b", "f:commodityType=zz"] {
             assert_eq!(facets(&app, query).await["total"], 0, "{query}");
         }
+    }
+
+    /// The filter on breeds finds breed types too, which its values count but do not name.
+    async fn breed_types_are_a_facet_of_their_own(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let mut made = Vec::new();
+        for properties in [
+            json!({"breed": "Hereford", "breedType": "cross"}), json!({"breed": "Cross"}), json!({"breedType": "hereford"}),
+            json!({"breed": "Texel", "breedType": "Pedigree\u{2011}x"}), json!({}),
+        ] {
+            made.push(create(&app, &a, &plain(&properties)).await);
+        }
+        let found = facets(&app, "").await;
+        assert_eq!(counts(&found, "f:commodityBreed"), ["Hereford 2", "cross 2", "Texel 1"]);
+        assert_eq!(counts(&found, "f:breedType"), ["Hereford 1", "Pedigree\u{2011}x 1", "cross 1"]);
+        for (query, indexes, breeds, types) in [
+            ("f:breedType=cross", &[0][..], 1, 3), ("f:breedType=CROSS,hereford&f:breedType=pedigree%20X", &[0, 2, 3], 2, 3),
+            ("f:commodityBreed=cross", &[0, 1], 3, 1), ("f:breedType=cross&f:commodityBreed=cross", &[0], 1, 1),
+            ("f:breedType=hereford&f:commodityBreed=cross", &[], 0, 1), ("f:breedType=texel", &[], 0, 3),
+        ] {
+            let expected: Vec<_> = indexes.iter().map(|index: &usize| made[*index].clone()).collect();
+            assert_eq!(search(&app, &a, &format!("sortDesc=false&{query}")).await, expected, "{query}");
+            let found = facets(&app, query).await;
+            let sizes = ["f:commodityBreed", "f:breedType"].map(|filter| counts(&found, filter).len());
+            assert_eq!((sizes, &found["total"]), ([breeds, types], &json!(expected.len())), "{query}");
+        }
+    }
+
+    async fn statistics_are_those_of_the_matches(backend) {
+        let (app, a) = (start(backend).await, User::of("a"));
+        let money = |amount: f64, currency: &str| json!({"amount": amount, "currency": currency});
+        let range = json!({"type": "range", "minPrice": money(450.0, "GBP"), "maxPrice": money(900.5, "GBP")});
+        let listings = [
+            (json!({"type": "poa"}), json!({})),
+            (json!({"type": "fixed", "pricePerUnit": money(500.0, "GBP")}), json!({"minAge": 6.5, "breed": "a"})),
+            (range, json!({"minAge": 2, "maxAge": 3, "breed": "b"})),
+            (json!({"type": "fixed", "pricePerUnit": money(1.0, "EUR")}), json!({"maxAge": 1.25, "breed": "b"})),
+        ];
+        let mut made = Vec::new();
+        for (price, properties) in &listings {
+            made.push(create(&app, &a, &with(plain(properties), "/price", price.clone())).await);
+        }
+        let stats = async |query: &str| facets(&app, query).await.get("stats").cloned();
+        let gbp = |minimum: i64, maximum: Value| json!({"minimum": minimum, "maximum": maximum, "currency": "GBP"});
+        let all = json!({"price": gbp(450, json!(900.5)), "age": {"minimum": 1.25, "maximum": 6.5}});
+        assert_eq!(stats("").await.unwrap(), all);
+        assert_eq!(stats("f:commodityBreed=a").await.unwrap(), json!({"price": gbp(500, json!(500)), "age": {"minimum": 6.5, "maximum": 6.5}}));
+        // As many in both currencies: the first code.
+        assert_eq!(stats("f:commodityBreed=b").await.unwrap()["price"], json!({"minimum": 1, "maximum": 1, "currency": "EUR"}));
+        assert_eq!(stats("f:commodityBreed=b&minAge=2").await.unwrap()["price"], gbp(450, json!(900.5)));
+        assert_eq!(stats("f:commodityBreed=zz").await, None);
+        assert_eq!(stats("f:commodityType=sheep&f:status=sold").await, None);
+        // An edit of the price alone, and an end of its amounts.
+        let patch = json!({"price": {"pricePerUnit": {"amount": 1000}}});
+        crate::lifecycle::patch(&app, &a, &made[1], &patch).await.ok();
+        assert_eq!(stats("").await.unwrap()["price"], gbp(450, json!(1000)));
+        crate::lifecycle::patch(&app, &a, &made[1], &json!({"price": {"type": "poa"}})).await.ok();
+        assert_eq!(stats("f:commodityBreed=a").await.unwrap(), json!({"age": {"minimum": 6.5, "maximum": 6.5}}));
+        to(&app, &a, &made[2], "sold").send().await.ok();
+        assert_eq!(stats("").await.unwrap()["price"], json!({"minimum": 1, "maximum": 1, "currency": "EUR"}));
+        let dog = json!({"registration": {"dateOfBirth": "2000-01-01", "isRegistered": true}});
+        create_and_read(&app, &a, "/v1/listings/working-dog", &plain(&dog)).await;
+        let age = stats("").await.unwrap()["age"].clone();
+        assert!(age["minimum"] == 1.25 && age["maximum"].as_i64().unwrap() >= 320, "{age}");
     }
 
     /// The counts of a caller equal those of the same search by the caller.
@@ -204,7 +288,7 @@ testkit::on_both! {
         ));
         let found = facets(&app, "").await;
         assert_eq!(found["total"], 2_501);
-        assert_eq!(counts(&found, "f:commodityBreed"), ["b1 834", "b0 833", "b2 833", "Hereford 1", "cross 1"]);
+        assert_eq!(counts(&found, "f:commodityBreed"), ["b1 834", "b0 833", "b2 833", "Hereford 1"]);
         app.database.execute(&format!("UPDATE {schema}listings SET status = 'sold' WHERE organisation_id = 'b'; {record}"));
         let found = facets(&app, "query=heifers").await;
         assert_eq!(counts(&found, "f:status"), ["sold 2500", "active-selling 1"]);

@@ -31,22 +31,23 @@ testkit::on_both! {
         for query in [
             "query=store%20HEIFERS", "query=quiet", "query=handle.", "query=hereford", "query=CROSS", "query=cattle%20society",
             "query=penybont", "query=brecon", "query=POWYS", "query=LD3%207EG", "query=ld37eg", "query=7eg", "query=d37e",
-            "query=he", "query=%20%20heifers%20%20quiet%20", "query=eifer%20uie%20ybon%20reco",
+            "query=he", "query=%22quiet%22", "query=quiet*", "query=(heifers),", "query=%20%20heifers%20%20quiet%20", "query=eifer%20uie%20ybon%20reco",
         ] {
             assert_finds(&app, &farm, query, &[id]).await;
         }
         // Other members, words that stand in different texts, and wildcards.
         for query in [
             "query=steers", "query=lower", "query=amber", "query=kingdom", "query=restricted", "query=farmquiet", "query=quiet%20loud",
-            "query=heife%25s", "query=heife_s", "query=zz", "query=user-of-farm", "query=GB-POW", "query=%22quiet%22", "query=quiet*",
+            "query=heife%25s", "query=heife_s", "query=zz", "query=user-of-farm", "query=GB-POW",
         ] {
             assert_finds(&app, &farm, query, &[]).await;
         }
         assert_eq!(search(&app, &farm, "query=").await.len(), 2, "an empty query is no filter");
         assert_eq!(search(&app, &farm, "query=%20").await.len(), 2);
+        assert_eq!(search(&app, &farm, "query=%22%20-%20%E2%80%93.").await.len(), 2, "punctuation alone is no filter");
     }
 
-    async fn words_are_compared_in_any_case_and_normal_form(backend) {
+    async fn words_are_compared_folded(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let listing = with(plain(&json!({})), "/description", json!("Cafe\u{301} \u{c4}PFEL 50% a_b 'o\\\" \u{4f60}\u{597d}\u{4e16}\u{754c}"));
         let id = &*create(&app, &farm, &listing).await;
@@ -55,7 +56,18 @@ testkit::on_both! {
         ] {
             assert_finds(&app, &farm, query, &[id]).await;
         }
-        assert_finds(&app, &farm, "query=cafe", &[]).await;
+        assert_finds(&app, &farm, "query=cafe", &[id]).await;
+        let text = "O\u{2019}Brien\u{2019}s flock, Ynys M\u{f4}n, T\u{177} Gwyn, D\u{fa}n Laoghaire, Hay\u{2011}on-Wye, 1,250 ewes, \
+                    Stra\u{df}e, \u{d8}rsted & Sons";
+        let id = &*create(&app, &farm, &with(plain(&json!({})), "/description", json!(text))).await;
+        for words in [
+            "obrien", "O'Brien", "O\u{2019}Brien", "o\u{2bc}briens", "ynys mon", "YNYS M\u{d4}N", "ty gwyn", "dun laoghaire", "hay on wye",
+            "Hay\u{2013}on\u{2010}Wye", "gwyn, flock", "\u{201c}flock\u{201d}", "1250", "1,250 ewes", "strasse", "STRASSE", "orsted and sons",
+            "\u{f8}rsted  &\u{a0}sons",
+        ] {
+            let encoded: String = words.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            assert_finds(&app, &farm, &format!("query={encoded}"), &[id]).await;
+        }
     }
 
     async fn words_are_combined_with_all_other_parameters(backend) {
@@ -83,7 +95,7 @@ testkit::on_both! {
         assert_finds(&app, &farm, "query=quiet&f:status=draft", &[draft]).await;
         assert_finds(&app, &other, "query=quiet&f:status=draft", &[]).await;
         let found = facets(&app, &other, "query=quiet%20two&f:commodityBreed=texel").await;
-        assert_eq!(found["filters"]["f:commodityBreed"], json!([{"value": "Texel", "count": 1}, {"value": "cross", "count": 1}]));
+        assert_eq!(found["filters"]["f:commodityBreed"], json!([{"value": "Texel", "count": 1}]));
 
         let first = app.get("/v1/listings?query=quiet&limit=2&sortBy=createdAt").by(&other).send().await;
         let next = crate::sample::link(first.header("link"), "next").unwrap();

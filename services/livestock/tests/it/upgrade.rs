@@ -229,6 +229,25 @@ testkit::on_both! {
         assert_eq!(events(&app, id).await[0]["to"], "active");
     }
 
+    /// Releases before 1.2 compared and sorted by texts in lower case.
+    async fn rows_of_the_previous_version_are_folded(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm").with("orgName", "\u{c9}mile\u{2019}s Farm"));
+        let id = create(&app, &farm, &plain(&json!({"breed": "Our\u{2019}s", "breedSociety": "Old\u{2011}Society"}))).await;
+        let later = create(&app, &User::of("other").with("orgName", "Z"), &plain(&json!({}))).await;
+        let schema = if backend == Backend::Sqlite { "" } else { "livestock." };
+        app.database.execute(&format!(
+            "DELETE FROM {schema}spellings; UPDATE {schema}listings SET derived = 4, organisation_key = '\u{e9}mile\u{2019}s farm', \
+             currency = NULL, breed = 'our\u{2019}s', breed_society = 'old\u{2011}society', search_text = 'our\u{2019}s' WHERE breed IS NOT NULL"
+        ));
+        let app = App::start_on::<Livestock>(app.stop().await, Settings::default()).await;
+        for query in ["f:commodityBreed=ours", "f:commodityBreedSociety=old%20society", "query=emiles"] {
+            assert_eq!(search(&app, &farm, query).await, [id.as_str()], "{query}");
+            let facets = app.get(&format!("/v1/listings?docs=false&{query}")).by(&farm).send().await.ok();
+            assert_eq!(facets["filters"]["f:commodityBreed"], json!([{"value": "Our\u{2019}s", "count": 1}]));
+        }
+        assert_eq!(search(&app, &farm, "sortBy=organisationName").await, [id, later]);
+    }
+
     async fn documents_get_the_revisions_that_the_previous_version_does_not_write(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &full()).await;

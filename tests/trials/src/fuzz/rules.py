@@ -70,7 +70,7 @@ RULES_BEYOND_SCHEMA = [
     # A blank value counts as empty.
     (r"find_location_by_words(_public)?", r"query", "required"),
     (r"find_location_by_address(_public)?", r"id", "required"),
-    (r"list_loads_by_ids", r"ids", "required"),
+    (r"list_(loads|listings)_by_ids", r"ids", "required"),
     # Ids or the text `*`.
     (r"resolve_files", r"(un)?shareWith", "enum"),
     (r"resolve_files", r"unshareWith", "inconsistent"),  # a name is also in shareWith
@@ -88,7 +88,7 @@ RULES_BEYOND_SCHEMA = [
     (r"list_(organisations|drivers)", r"query", "length"),  # counted in words
     (r"list_organisations", r"query", "inconsistent"),  # with f:blocked
     (LOAD, r"(organiser|carrier)Name", "required"),  # unless the address book has it
-    (r"list_loads_by_ids", r"ids", "length"),  # counted in ids
+    (r"list_(loads|listings)_by_ids", r"ids", "length"),  # counted in ids
     (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # relative to now and to the dates of the load
     (LISTING, r"properties\.registration\.dateOfBirth", "range"),  # relative to now
     (LOAD + "|" + PROOF + "|" + CHANGE, r"vehicleRegistration", "length"),  # of the upper-case text

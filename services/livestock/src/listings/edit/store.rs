@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use super::model::StoredListing;
 use crate::listings::events::{self, NewEvent};
 use crate::listings::model::{Listing, Status};
-use crate::listings::store::{ListingRow, not_visible, record_spellings, report, visible};
+use crate::listings::store::{ListingRow, not_visible, record_spellings, report, set_price_range, visible};
 use crate::schema::listings::{self, dsl as l};
 use crate::webhook_events::UPDATED;
 
@@ -33,6 +33,7 @@ pub(crate) fn update(
     let row = ListingRow::of(listing, before.category)?;
     let document = row.document.clone();
     diesel::update(listings::table.find(listing.id)).set((row, l::revision.eq(revision))).execute(c)?;
+    set_price_range(c, listing)?;
     system::record_uploaders(c, listing.id, &listing.files)?;
     events::store::record(c, event)?;
     report(c, updated_event(listing), event, &document)?;

@@ -102,6 +102,8 @@ pub(crate) struct Texts {
     pub(crate) organisations: Dictionary,
     /// The sets of values of `properties.type`: one line for each value, with line breaks around them.
     pub(crate) types: Dictionary,
+    /// ISO 4217 codes.
+    pub(crate) currencies: Dictionary,
     /// The hasher of types. Its key is random, so that clients cannot choose types that collide.
     hasher: RandomState,
 }

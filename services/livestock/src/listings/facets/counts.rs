@@ -11,6 +11,8 @@ use utoipa::ToSchema;
 
 use super::columns::Columns;
 use super::filters::rejected;
+use super::measures::{Ages, PriceRange};
+use super::stats::{Extents, Stats};
 use crate::categories::Categories;
 use crate::listings::attributes::{AdditionalInfo, Sex};
 use crate::listings::search::StatusFilter;
@@ -26,11 +28,16 @@ pub(crate) struct Counts {
     /// By all flags of a listing together: one increment for each listing instead of up to eight.
     sexes: [u32; 256],
     additional_info: [u32; 256],
-    /// Breeds and breed types.
     breeds: Vec<u32>,
+    /// Breed types of the listings that count for the filter on breeds, except those that are also the breed: the
+    /// filter finds them too.
+    types_as_breeds: Vec<u32>,
+    breed_types: Vec<u32>,
     societies: Vec<u32>,
     /// Listings that pass all filters.
     total: u32,
+    /// The prices and ages of these listings.
+    pub(crate) extents: Extents,
     /// The places in a block of the listings that pass all filters, and of those that count for one filter.
     passing: [u16; BLOCK],
     counted: [u16; BLOCK],
@@ -45,8 +52,11 @@ impl Counts {
             sexes: [0; 256],
             additional_info: [0; 256],
             breeds: vec![0; terms],
+            types_as_breeds: vec![0; terms],
+            breed_types: vec![0; terms],
             societies: vec![0; terms],
             total: 0,
+            extents: Extents::new(),
             passing: [0; BLOCK],
             counted: [0; BLOCK],
         }
@@ -54,7 +64,14 @@ impl Counts {
 
     /// Counts up to [`BLOCK`] listings from a slot on. `rejected_by` has the bits of [`rejected`] for each of them,
     /// `present` those of the filters that the search has.
-    pub(crate) fn add(&mut self, columns: &Columns, start: usize, rejected_by: &[u8], present: u8) {
+    pub(crate) fn add(
+        &mut self,
+        columns: &Columns,
+        (ages, prices): (&[Ages], &[PriceRange]),
+        start: usize,
+        rejected_by: &[u8],
+        present: u8,
+    ) {
         let range = start..start + rejected_by.len();
         let passing = select(rejected_by, 0, &mut self.passing);
         self.total += u32::try_from(passing.len()).unwrap_or_default();
@@ -82,16 +99,22 @@ impl Counts {
                 let (breed, breed_type) = (breeds[usize::from(*at)], types[usize::from(*at)]);
                 self.breeds[breed as usize] += 1;
                 if breed_type != breed {
-                    self.breeds[breed_type as usize] += 1;
+                    self.types_as_breeds[breed_type as usize] += 1;
                 }
             }
         });
-        let societies = &columns.society[range];
-        counted_for(rejected::SOCIETY, &mut |listings| {
-            for at in listings {
-                self.societies[societies[usize::from(*at)] as usize] += 1;
-            }
-        });
+        for (filter, column, counts) in [
+            (rejected::BREED_TYPE, &columns.breed_type, &mut self.breed_types),
+            (rejected::SOCIETY, &columns.society, &mut self.societies),
+        ] {
+            let column = &column[range.clone()];
+            counted_for(filter, &mut |listings| {
+                for at in listings {
+                    counts[column[usize::from(*at)] as usize] += 1;
+                }
+            });
+        }
+        self.extents.add(&ages[range.clone()], &prices[range], passing);
     }
 }
 
@@ -131,6 +154,10 @@ pub(crate) struct Facets<'a> {
     filters: BTreeMap<&'static str, Vec<Facet<'a>>>,
     /// The number of listings that the same search finds.
     total: u32,
+    /// Their prices and ages; absent if they have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    stats: Option<Stats<'a>>,
     /// `true` if a filter has more values than are listed; otherwise absent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schema(required = false)]
@@ -150,21 +177,26 @@ impl<'a> Facets<'a> {
     /// Selects the values to list. `spelling` returns the text of the term with a number, if it has one.
     pub(crate) fn new(
         counts: &Counts,
+        stats: Option<Stats<'a>>,
         categories: &'a Categories,
         spelling: impl Fn(u32) -> Option<&'a str>,
     ) -> Self {
-        let spelled = |counts: &[u32]| {
-            let counted = (0..).zip(counts.iter().copied()).filter(|(_, count)| *count > 0);
+        let spelled = |counts: &mut dyn Iterator<Item = u32>| {
+            let counted = (0..).zip(counts).filter(|(_, count)| *count > 0);
             most_frequent(counted.filter_map(|(term, count)| Some((spelling(term)?, count))))
         };
+        // Only breeds are listed, but the filter finds breed types too.
+        let breeds = counts.breeds.iter().zip(&counts.types_as_breeds);
+        let mut breeds = breeds.map(|(breed, others)| if *breed == 0 { 0 } else { breed + others });
         let statuses = StatusFilter::COUNTED.map(StatusFilter::as_str).into_iter().zip(counts.statuses);
         let with_name = |(id, count)| Some((categories.main_name(&[id])?, count));
         let main_categories = (0..).zip(counts.categories).filter_map(with_name);
         let filters = [
             ("f:status", most_frequent(statuses)),
             ("f:commodityType", most_frequent(main_categories)),
-            ("f:commodityBreed", spelled(&counts.breeds)),
-            ("f:commodityBreedSociety", spelled(&counts.societies)),
+            ("f:commodityBreed", spelled(&mut breeds)),
+            ("f:breedType", spelled(&mut counts.breed_types.iter().copied())),
+            ("f:commodityBreedSociety", spelled(&mut counts.societies.iter().copied())),
             ("f:commoditySexes", most_frequent(by_flag(Sex::VARIANTS, &counts.sexes))),
             (
                 "f:commodityAdditionalInfo",
@@ -173,7 +205,7 @@ impl<'a> Facets<'a> {
         ];
         let truncated = filters.iter().any(|(_, (_, complete))| !complete);
         let filters = filters.into_iter().map(|(filter, (values, _))| (filter, values)).collect();
-        Self { filters, total: counts.total, truncated }
+        Self { filters, total: counts.total, stats, truncated }
     }
 }
 

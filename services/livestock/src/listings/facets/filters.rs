@@ -1,14 +1,17 @@
 //! The filters of a search, in the form that facets and saved searches compare with listings.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use database::{Amount, Timestamp};
 
 use super::columns::{Columns, FacetRow, Texts};
+use super::measures::{Ages, Place};
 use super::model::FacetColumns;
-use crate::listings::calendar::{born_after, born_until};
-use crate::listings::geo::{MAX_ROUNDING_KM, Point, squared_chord, squared_chord_of};
+use crate::listings::calendar::{born_after, born_until, day};
+use crate::listings::geo::{
+    BoundingBox, MAX_ROUNDING_KM, MapPoint, Point, squared_chord, squared_chord_of,
+};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter};
 use crate::listings::search_text::has_all_words;
 
@@ -20,7 +23,9 @@ pub(crate) mod rejected {
     pub(crate) const SOCIETY: u8 = 1 << 3;
     pub(crate) const SEX: u8 = 1 << 4;
     pub(crate) const ADDITIONAL_INFO: u8 = 1 << 5;
-    /// A filter without values of its own rejects the listing. Two bits, so that the listing counts for no filter.
+    pub(crate) const BREED_TYPE: u8 = 1 << 6;
+    /// A filter without values of its own rejects the listing. Two bits, one of which no filter has, so that the listing
+    /// counts for no filter.
     pub(crate) const BY_ALL: u8 = 0b11 << 6;
 
     /// Returns whether two filters or more reject the listing, so that it counts for none.
@@ -66,6 +71,7 @@ impl SearchFilters {
             status: _,
             commodity_type: _,
             breeds: _,
+            breed_types: _,
             breed_societies: _,
             sex: _,
             additional_info: _,
@@ -73,10 +79,15 @@ impl SearchFilters {
             min_age: _,
             max_age: _,
             near: _,
+            bbox: _,
+            // Listings without coordinates are counted apart.
+            has_location: _,
+            cluster_zoom: _,
             audience,
             words,
             // How the database finds the words.
             candidates: _,
+            reads_in_order: _,
             now: _,
             wishlisted: _,
             sorting: _,
@@ -126,6 +137,8 @@ pub(crate) struct ExactFilters {
     pub(crate) commodity_type: Option<CommodityType>,
     /// Breeds or breed types that pass, in ascending order; all pass if it is empty.
     pub(crate) breeds: Box<[String]>,
+    /// As `breeds`, for breed types only.
+    pub(crate) breed_types: Box<[String]>,
     /// As `breeds`, for breed societies.
     pub(crate) societies: Box<[String]>,
     /// The flag of a `Sex`, or 0.
@@ -139,6 +152,8 @@ pub(crate) struct ExactFilters {
     /// If present, listings that were never published pass only if they belong to this organisation. Present only if
     /// the search includes such listings, so that all callers share the other entries of the cache.
     pub(crate) private_to: Option<String>,
+    /// The day for which the statistics compute the ages of dogs, see `calendar::day`.
+    pub(crate) today: i64,
 }
 
 /// Returns the texts in ascending order without duplicates.
@@ -172,10 +187,12 @@ impl ExactFilters {
             private_to: is_private.then(|| viewer.organisation_id.to_owned()),
             commodity_type: search.commodity_type.clone(),
             breeds: sorted(&search.breeds),
+            breed_types: sorted(&search.breed_types),
             societies: sorted(&search.breed_societies),
             sex: search.sex.map_or(0, |sex| 1 << sex as u8),
             additional_info: search.additional_info.map_or(0, |info| 1 << info as u8),
             organisation: search.organisation_id.clone(),
+            today: day(search.now),
         }
     }
 
@@ -197,8 +214,8 @@ impl ExactFilters {
 
     /// Returns the approximate memory use in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        let texts =
-            self.breeds.iter().chain(&self.societies).chain(&self.organisation).chain(&self.private_to);
+        let terms = self.breeds.iter().chain(&self.breed_types).chain(&self.societies);
+        let texts = terms.chain(&self.organisation).chain(&self.private_to);
         size_of::<Self>() + texts.map(|text| size_of::<String>() + text.len()).sum::<usize>()
     }
 }
@@ -208,7 +225,8 @@ impl ExactFilters {
 pub(crate) struct OneListing<'a> {
     texts: Texts,
     columns: Columns,
-    measures: Measures,
+    ages: Ages,
+    place: Place,
     search_text: &'a str,
 }
 
@@ -218,12 +236,13 @@ impl<'a> OneListing<'a> {
         let (mut texts, mut table) = (Texts::default(), Columns::default());
         table.insert(0, texts.row(columns));
         let search_text = columns.search_text.as_deref().unwrap_or_default();
-        Self { texts, columns: table, measures: Measures::of(columns), search_text }
+        let (ages, (place, _)) = (Ages::of(columns), Place::of(columns));
+        Self { texts, columns: table, ages, place, search_text }
     }
 
     /// Returns true if the listing passes all filters.
     pub(crate) fn passes(&self, filters: &SearchFilters) -> bool {
-        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(&self.measures))
+        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages, &self.place))
             && CompiledFilters::of(&filters.exact, &self.texts).rejected_by(&self.columns, 0) == 0
             && has_all_words(self.search_text, &filters.words)
     }
@@ -236,7 +255,7 @@ pub(crate) struct CompiledFilters {
     pub(crate) present: u8,
     statuses: [u8; 8],
     category: Option<i32>,
-    /// The bits of breeds and societies by number of term; empty without these filters.
+    /// The bits of breeds, breed types and societies by number of term; empty without these filters.
     terms: Vec<u8>,
     /// The bits by number of the set of types; empty without this filter.
     types: Vec<u8>,
@@ -250,7 +269,11 @@ impl CompiledFilters {
     /// Compiles filters for the listings that have these texts.
     pub(crate) fn of(exact: &ExactFilters, texts: &Texts) -> Self {
         let mut terms = Vec::new();
-        for (names, bits) in [(&exact.breeds, rejected::BREED), (&exact.societies, rejected::SOCIETY)] {
+        for (names, bits) in [
+            (&exact.breeds, rejected::BREED),
+            (&exact.breed_types, rejected::BREED_TYPE),
+            (&exact.societies, rejected::SOCIETY),
+        ] {
             if names.is_empty() {
                 continue;
             }
@@ -275,6 +298,7 @@ impl CompiledFilters {
         let present = rejected::STATUS
             | bits_unless(rejected::COMMODITY_TYPE, exact.commodity_type.is_none())
             | bits_unless(rejected::BREED, exact.breeds.is_empty())
+            | bits_unless(rejected::BREED_TYPE, exact.breed_types.is_empty())
             | bits_unless(rejected::SOCIETY, exact.societies.is_empty())
             | bits_unless(rejected::SEX, exact.sex == 0)
             | bits_unless(rejected::ADDITIONAL_INFO, exact.additional_info == 0);
@@ -319,10 +343,12 @@ impl CompiledFilters {
                 self.terms[*breed as usize] & self.terms[*breed_type as usize] & rejected::BREED
             });
         }
-        if self.present & rejected::SOCIETY != 0 {
-            mark(rejected_by, columns.society[range.clone()].iter(), |society| {
-                self.terms[*society as usize] & rejected::SOCIETY
-            });
+        for (filter, column) in
+            [(rejected::BREED_TYPE, &columns.breed_type), (rejected::SOCIETY, &columns.society)]
+        {
+            if self.present & filter != 0 {
+                mark(rejected_by, column[range.clone()].iter(), |term| self.terms[*term as usize] & filter);
+            }
         }
         if self.sex != 0 {
             let sexes = columns.sexes[range.clone()].iter();
@@ -353,39 +379,13 @@ fn mark<T>(rejected_by: &mut [u8], values: impl Iterator<Item = T>, bits: impl F
     }
 }
 
-/// The values of a listing that range filters compare.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Measures {
-    /// See [`Point::unit_vector`](crate::listings::geo::Point::unit_vector); NaN without coordinates.
-    unit_vector: [f64; 3],
-    /// Ten-thousandths of a month; [`Measures::ABSENT`] without an age.
-    min_age: i32,
-    /// As `min_age`.
-    max_age: i32,
-    /// Day of birth, see `calendar::day`; [`Measures::ABSENT`] without one.
-    born: i32,
-}
-
-impl Measures {
-    const ABSENT: i32 = i32::MIN;
-
-    /// Converts the columns of a listing.
-    pub(crate) fn of(columns: &FacetColumns) -> Self {
-        let narrow = |number: Option<i64>| number.and_then(|n| i32::try_from(n).ok()).unwrap_or(Self::ABSENT);
-        Self {
-            unit_vector: [columns.x, columns.y, columns.z].map(|part| part.unwrap_or(f64::NAN)),
-            min_age: narrow(columns.min_age),
-            max_age: narrow(columns.max_age),
-            born: narrow(columns.born),
-        }
-    }
-}
-
 /// The range filters of a search.
 #[derive(Debug)]
 pub(crate) struct RangeFilters {
     /// The greatest distance.
     within: Option<Within>,
+    /// The box that coordinates lie in.
+    bbox: Option<BoxLimit>,
     /// Dogs pass that were born on the day or before it.
     min_age: Option<AgeLimit>,
     /// Dogs pass that were born after the day.
@@ -424,6 +424,28 @@ impl Within {
     }
 }
 
+/// A box of coordinates.
+#[derive(Debug)]
+struct BoxLimit {
+    bbox: BoundingBox,
+    /// See [`BoundingBox::heights`].
+    heights: RangeInclusive<f64>,
+    /// The range of the `y` of [`MapPoint`]s, a little wider than the box: those of listings were converted twice.
+    rows: RangeInclusive<u32>,
+}
+
+impl BoxLimit {
+    fn of(bbox: BoundingBox) -> Self {
+        let row = |lat: f64| MapPoint::of(Point { lat: lat.clamp(-90.0, 90.0), lon: 0.0 }).y;
+        let rows = row(bbox.north).saturating_sub(16)..=row(bbox.south).saturating_add(16);
+        Self { bbox, heights: bbox.heights(), rows }
+    }
+
+    fn contains(&self, place: &Place) -> bool {
+        self.bbox.has_longitude(place.lon) && self.heights.contains(&place.unit_vector[2])
+    }
+}
+
 /// A limit of ages, for listings with an age and for dogs with a day of birth.
 #[derive(Debug)]
 struct AgeLimit {
@@ -437,25 +459,32 @@ impl RangeFilters {
     /// Returns the range filters of a search, or `None` if it has none.
     fn of(search: &ListingSearch) -> Option<Self> {
         let limit = |age, born| AgeLimit { age, born };
-        let any = search.within_km().is_some() || search.min_age.is_some() || search.max_age.is_some();
+        let has_place = search.within_km().is_some() || search.bbox.is_some();
+        let any = has_place || search.min_age.is_some() || search.max_age.is_some();
         any.then(|| Self {
             within: Within::of(search),
+            bbox: search.bbox.map(BoxLimit::of),
             min_age: search.min_age.map(|age| limit(age, search.born_until(age))),
             max_age: search.max_age.map(|age| limit(age, search.born_after(age))),
         })
     }
 
+    /// Returns the range of [`MapPoint`]s from north to south outside of which no listing passes.
+    pub(crate) fn map_rows(&self) -> Option<RangeInclusive<u32>> {
+        self.bbox.as_ref().map(|bbox| bbox.rows.clone())
+    }
+
     /// Returns whether a listing passes all filters.
-    pub(crate) fn passes(&self, listing: &Measures) -> bool {
-        let present = |number: i32| (number != Measures::ABSENT).then_some(i64::from(number));
-        self.within.as_ref().is_none_or(|within| within.contains(listing.unit_vector))
+    pub(crate) fn passes(&self, ages: Ages, place: &Place) -> bool {
+        self.bbox.as_ref().is_none_or(|bbox| bbox.contains(place))
+            && self.within.as_ref().is_none_or(|within| within.contains(place.unit_vector))
             && self.min_age.as_ref().is_none_or(|limit| {
-                present(listing.min_age).is_some_and(|age| age >= limit.age.scaled())
-                    || present(listing.born).is_some_and(|born| born <= limit.born)
+                ages.min().is_some_and(|age| age >= limit.age.scaled())
+                    || ages.born().is_some_and(|born| born <= limit.born)
             })
             && self.max_age.as_ref().is_none_or(|limit| {
-                present(listing.max_age).is_some_and(|age| age <= limit.age.scaled())
-                    || present(listing.born).is_some_and(|born| born > limit.born)
+                ages.max().is_some_and(|age| age <= limit.age.scaled())
+                    || ages.born().is_some_and(|born| born > limit.born)
             })
     }
 }

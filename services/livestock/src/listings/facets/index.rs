@@ -1,9 +1,9 @@
-//! The index that facets are counted over: the columns of all listings, 80 bytes for each, and their words.
+//! The index that facets are counted over: the columns of all listings, 130 bytes for each, and their words.
 //!
 //! A listing has a slot: its place in the order of ids. Listings are never deleted, and a new one usually has the
 //! greatest id, so that it is appended.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use common::Error;
 use database::Id;
@@ -11,13 +11,26 @@ use database::Id;
 use super::cache::FacetCache;
 use super::columns::{Columns, Texts};
 use super::counts::{BLOCK, Counts, Facets};
-use super::filters::{CompiledFilters, ExactFilters, Measures, SearchFilters, rejected};
+use super::filters::{CompiledFilters, ExactFilters, SearchFilters, rejected};
+use super::map::{Cells, MapCounts};
+use super::measures::{Ages, Place, PriceRange};
 use super::model::{FacetColumns, ListingChanges, Spelling, StoredMatches};
 use super::words::{ListingWords, WordFilter};
 use crate::categories::Categories;
+use crate::listings::geo::MapPoint;
+use crate::listings::search::Audience;
 
 /// Unused texts and words are removed when edits have added half of all and this many more.
 const MAX_ADDED_TEXTS: usize = if cfg!(test) { 2 } else { 10_000 };
+
+/// The listings that a search for words or in a box may find.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Candidates {
+    /// No others.
+    Few(Vec<Id>),
+    /// This many of a number of listings.
+    Many { found: u64, of: u64 },
+}
 
 /// All listings, the texts that their numbers stand for, and the cache of facets.
 #[derive(Debug, Default)]
@@ -25,7 +38,11 @@ pub(crate) struct FacetIndex {
     /// In ascending order.
     ids: Vec<Id>,
     columns: Columns,
-    measures: Vec<Measures>,
+    ages: Vec<Ages>,
+    places: Vec<Place>,
+    /// The `y` of the [`MapPoint`](crate::listings::geo::MapPoint) of each listing, apart, so that boxes are found fast.
+    map_rows: Vec<u32>,
+    prices: Vec<PriceRange>,
     /// The words that free-text queries compare.
     words: ListingWords,
     texts: Texts,
@@ -59,17 +76,20 @@ impl FacetIndex {
     /// Adds or replaces a listing.
     fn insert(&mut self, columns: &FacetColumns) {
         let texts_before = self.text_count();
-        let (new, measures) = (self.texts.row(columns), Measures::of(columns));
+        let (new, ages) = (self.texts.row(columns), Ages::of(columns));
+        let (place, map_row) = Place::of(columns);
+        let prices = PriceRange::of(columns, &mut self.texts);
         let text = columns.search_text.as_deref().unwrap_or_default();
         match self.ids.binary_search(&columns.id) {
             Ok(at) => {
                 let old = self.columns.row(at);
-                if old != new {
+                if (old, self.ages[at], self.prices[at]) != (new, ages, prices) {
                     self.cache.record(old);
                     self.cache.record(new);
                 }
                 self.columns.replace(at, new);
-                self.measures[at] = measures;
+                (self.ages[at], self.places[at], self.prices[at]) = (ages, place, prices);
+                self.map_rows[at] = map_row;
                 self.words.replace(at, new.organisation, text);
                 self.added_texts += self.text_count() - texts_before;
             }
@@ -77,7 +97,10 @@ impl FacetIndex {
                 self.cache.record(new);
                 self.ids.insert(at, columns.id);
                 self.columns.insert(at, new);
-                self.measures.insert(at, measures);
+                self.ages.insert(at, ages);
+                self.places.insert(at, place);
+                self.map_rows.insert(at, map_row);
+                self.prices.insert(at, prices);
                 self.words.insert(at, new.organisation, text);
             }
         }
@@ -119,7 +142,7 @@ impl FacetIndex {
     }
 
     /// Returns the public spelling of a breed or society, else that of an organisation's private listings, else the
-    /// term in lower case. `None` for the empty term.
+    /// folded term. `None` for the empty term.
     fn spelling(&self, term: u32, private_to: Option<u32>) -> Option<&str> {
         let private = || self.spellings.get(&(Some(private_to?), term));
         let spelling = self.spellings.get(&(None, term)).or_else(private).map(|spelling| &**spelling);
@@ -148,7 +171,8 @@ impl FacetIndex {
             let compiled = CompiledFilters::of(&filters.exact, &self.texts);
             let counts = self.count(filters, &compiled, stored);
             let spelling = |term| self.spelling(term, compiled.private_to);
-            Ok(serde_json::to_string(&Facets::new(&counts, categories, spelling))?)
+            let stats = counts.extents.stats(&self.texts.currencies, filters.exact.today);
+            Ok(serde_json::to_string(&Facets::new(&counts, stats, categories, spelling))?)
         };
         if filters.is_cached() && stored.wishlist.is_none() {
             return self.cache.get_or_count(&filters.exact, &self.texts, count);
@@ -159,11 +183,31 @@ impl FacetIndex {
     /// Counts the listings of a search.
     fn count(&self, filters: &SearchFilters, compiled: &CompiledFilters, stored: &StoredMatches) -> Counts {
         let mut counts = Counts::new(self.texts.terms.len());
+        self.scan(filters, compiled, stored, |start, bits| {
+            counts.add(&self.columns, (&self.ages, &self.prices), start, bits, compiled.present);
+        });
+        counts
+    }
+
+    /// Visits blocks of listings, with their first slot and the bits of [`rejected`] for each of them.
+    fn scan(
+        &self,
+        filters: &SearchFilters,
+        compiled: &CompiledFilters,
+        stored: &StoredMatches,
+        mut visit: impl FnMut(usize, &[u8]),
+    ) {
         let words = self.words.filter(&filters.words, filters.audience, &stored.long_texts);
+        let map_rows = filters.ranges.as_ref().and_then(|ranges| ranges.map_rows());
         let mut bits = [0; BLOCK];
-        let mut count_block = |start: usize, len: usize| {
+        let mut scan_block = |start: usize, len: usize| {
             let bits = &mut bits[..len];
             compiled.reject(&self.columns, start..start + len, bits);
+            if let Some(rows) = &map_rows {
+                for (bits, row) in bits.iter_mut().zip(&self.map_rows[start..start + len]) {
+                    *bits |= if rows.contains(row) { 0 } else { rejected::BY_ALL };
+                }
+            }
             if !filters.is_cached() {
                 for (at, bits) in (start..).zip(bits.iter_mut()) {
                     if !rejected::by_several(*bits) && !self.passes(at, filters, words.as_ref()) {
@@ -171,38 +215,80 @@ impl FacetIndex {
                     }
                 }
             }
-            counts.add(&self.columns, start, bits, compiled.present);
+            visit(start, bits);
         };
         if let Some(ids) = &stored.wishlist {
             let slots = ids.iter().filter_map(|id| self.ids.binary_search(id).ok());
-            slots.for_each(|at| count_block(at, 1));
+            slots.for_each(|at| scan_block(at, 1));
         } else {
             let starts = (0..self.len()).step_by(BLOCK);
-            starts.for_each(|start| count_block(start, BLOCK.min(self.len() - start)));
+            starts.for_each(|start| scan_block(start, BLOCK.min(self.len() - start)));
         }
-        counts
+    }
+
+    /// Calls a closure with the slot of each listing that a search finds.
+    fn each_match(
+        &self,
+        filters: &SearchFilters,
+        compiled: &CompiledFilters,
+        stored: &StoredMatches,
+        mut visit: impl FnMut(usize),
+    ) {
+        self.scan(filters, compiled, stored, |start, bits| {
+            (start..).zip(bits).filter(|(_, bits)| **bits == 0).for_each(|(at, _)| visit(at));
+        });
+    }
+
+    /// Counts the listings of a search without coordinates and, with a zoom, those with coordinates by cell.
+    pub(crate) fn map(&self, filters: &SearchFilters, stored: &StoredMatches, zoom: Option<u32>) -> MapCounts {
+        let compiled = CompiledFilters::of(&filters.exact, &self.texts);
+        let mut cells = zoom.map(Cells::new);
+        let mut without_coordinates = 0;
+        self.each_match(filters, &compiled, stored, |at| {
+            let place = &self.places[at];
+            if !place.is_known() {
+                without_coordinates += 1;
+            } else if let Some(cells) = &mut cells {
+                cells.add(match filters.audience {
+                    Audience::Callers => MapPoint { x: MapPoint::x_of(place.lon), y: self.map_rows[at] },
+                    Audience::Visitors => place.shown,
+                });
+            }
+        });
+        MapCounts { clusters: cells.map_or_else(Vec::new, Cells::into_clusters), without_coordinates }
     }
 
     /// Returns whether the listing in a slot passes range filters and has all words of a query.
     #[inline]
     fn passes(&self, at: usize, filters: &SearchFilters, words: Option<&WordFilter<'_>>) -> bool {
-        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(&self.measures[at]))
+        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages[at], &self.places[at]))
             && words.is_none_or(|words| words.passes(at, self.ids[at]))
     }
 
-    /// Returns the listings that a search for words may find: those that have the words, and those whose texts the
-    /// database must compare. `None` if they are more than `max`. Drafts of all organisations are among them.
-    pub(crate) fn candidates(&self, filters: &SearchFilters, max: usize) -> Option<Vec<Id>> {
+    /// Returns the listings that a search for words or in a box may find: those that have the words and lie in the box,
+    /// and those whose texts the database must compare. Drafts of all organisations are among them.
+    pub(crate) fn candidates(&self, filters: &SearchFilters, max: usize) -> Candidates {
         let exact = ExactFilters { private_to: None, ..filters.exact.clone() };
         let compiled = CompiledFilters::of(&exact, &self.texts);
         let may_be_found =
             |at| compiled.rejected_by(&self.columns, at) == 0 && self.passes(at, filters, None);
-        let long_texts = self.long_texts(may_be_found).take(max + 1).collect();
-        let words = self.words.filter(&filters.words, filters.audience, &long_texts)?;
-        let ids = self.ids.iter().enumerate();
-        let ids = ids.filter(|(at, id)| words.passes(*at, **id) && may_be_found(*at));
-        let ids: Vec<_> = ids.map(|(_, id)| *id).take(max + 1).collect();
-        (ids.len() <= max).then_some(ids)
+        let long_texts = if filters.words.is_empty() {
+            HashSet::new()
+        } else {
+            self.long_texts(may_be_found).take(max + 1).collect()
+        };
+        let (mut ids, mut found) = (Vec::new(), 0);
+        self.each_match(filters, &compiled, &StoredMatches { wishlist: None, long_texts }, |at| {
+            found += 1;
+            if ids.len() < max {
+                ids.push(self.ids[at]);
+            }
+        });
+        if found <= ids.len() {
+            return Candidates::Few(ids);
+        }
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        Candidates::Many { found: number(found), of: number(self.len()) }
     }
 
     /// Returns the listings whose texts the database must compare with the words of a query, in ascending order.

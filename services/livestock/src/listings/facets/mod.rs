@@ -12,8 +12,11 @@ mod counts;
 mod dictionary;
 mod filters;
 mod index;
+mod map;
+mod measures;
 mod model;
 mod service;
+mod stats;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -21,6 +24,8 @@ mod words;
 
 pub(crate) use counts::Facets;
 pub(crate) use filters::{OneListing, SearchFilters};
+pub(crate) use index::Candidates;
+pub(crate) use map::Cluster;
 pub(crate) use model::FacetColumns;
 pub(crate) use service::FacetService;
 pub(crate) use store::MAX_LIST_VALUES;

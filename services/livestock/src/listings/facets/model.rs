@@ -3,8 +3,13 @@
 use std::collections::HashSet;
 
 use database::Id;
+use diesel::dsl::sql;
+use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Nullable, Text};
 
+use crate::listings::model::Listing;
+use crate::listings::search_text::search_text;
 use crate::listings::store::ROW_VERSION;
 
 /// The columns of a listing that the index uses. `schema.rs` has the units.
@@ -29,8 +34,30 @@ pub(crate) struct FacetColumns {
     pub(crate) x: Option<f64>,
     pub(crate) y: Option<f64>,
     pub(crate) z: Option<f64>,
+    pub(crate) lon: Option<f64>,
     pub(crate) cancelled_as_draft: bool,
     pub(crate) search_text: Option<String>,
+    /// Ten-thousandths of the currency's unit, as is the next column.
+    pub(crate) price: Option<i64>,
+    #[diesel(select_expression = sql("listings.max_price"), select_expression_type = SqlLiteral<Nullable<BigInt>>)]
+    pub(crate) max_price: Option<i64>,
+    #[diesel(select_expression = sql("listings.currency"), select_expression_type = SqlLiteral<Nullable<Text>>)]
+    pub(crate) currency: Option<String>,
+}
+
+impl FacetColumns {
+    /// Returns whether an older version of the code wrote the row.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.derived < ROW_VERSION
+    }
+
+    /// Replaces the texts that an older version of the code derived from the document of the listing.
+    pub(crate) fn refresh_texts(&mut self, listing: &Listing) {
+        let fields = listing.search_fields();
+        (self.breed, self.breed_type) = (fields.breed, fields.breed_type);
+        self.breed_society = fields.breed_society;
+        self.search_text = Some(search_text(listing));
+    }
 }
 
 /// What a request reads from the database before it counts.
@@ -57,7 +84,7 @@ pub(crate) struct Spelling {
     /// The organisation that uses it in a listing that was never published and that only it sees; absent if everyone
     /// sees the spelling.
     pub(crate) organisation_id: Option<String>,
-    /// The breed or society in lower case.
+    /// The breed or society as it is compared.
     pub(crate) term: String,
     /// As the listing spells it.
     pub(crate) text: String,
@@ -85,7 +112,7 @@ impl EventCursor {
     /// Updates the set of stale listings from rows that were read.
     pub(crate) fn track_stale(&mut self, rows: &[FacetColumns]) {
         for row in rows {
-            if row.derived < ROW_VERSION {
+            if row.is_stale() {
                 self.stale.insert(row.id);
             } else if !self.stale.is_empty() {
                 self.stale.remove(&row.id);

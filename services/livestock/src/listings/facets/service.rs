@@ -11,7 +11,8 @@ use parking_lot::RwLock;
 use tracing::Instrument;
 
 use super::filters::{SearchFilters, Viewer};
-use super::index::FacetIndex;
+use super::index::{Candidates, FacetIndex};
+use super::map::MapCounts;
 use super::model::{EventCursor, StoredMatches};
 use super::store::{self, MAX_LIST_VALUES};
 use crate::categories::Categories;
@@ -119,8 +120,27 @@ impl FacetService {
         blocking(move || service.index.read().facets(&filters, &stored, &categories)).await?
     }
 
-    /// Returns the listings that a search for words may find, or `None` if they are many. Without this, the database
-    /// would read all listings for rare words of two letters.
+    /// Counts the listings of a search on a map: those without coordinates and, with a zoom, those with coordinates in
+    /// each cell.
+    ///
+    /// # Errors
+    /// As [`FacetService::facets`].
+    pub(crate) async fn map(
+        self: &Arc<Self>,
+        db: &Database,
+        caller: &Caller,
+        search: &ListingSearch,
+    ) -> Result<MapCounts, Error> {
+        self.update(db).await?;
+        let viewer = Viewer { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin };
+        let filters = Arc::new(SearchFilters::for_viewer(viewer, search));
+        let stored = self.stored_matches(db, caller, search.wishlisted, &filters).await?;
+        let (service, zoom) = (self.clone(), search.cluster_zoom);
+        blocking(move || service.index.read().map(&filters, &stored, zoom)).await
+    }
+
+    /// Returns the listings that a search for words or in a box may find, unless they are many. Without this, the
+    /// database would read all listings for rare words of two letters and for small boxes.
     ///
     /// # Errors
     /// As [`FacetService::update`].
@@ -128,7 +148,7 @@ impl FacetService {
         self: &Arc<Self>,
         db: &Database,
         search: &ListingSearch,
-    ) -> Result<Option<Vec<Id>>, Error> {
+    ) -> Result<Candidates, Error> {
         self.update(db).await?;
         // The search compares who may see the found listings.
         let filters = SearchFilters::for_viewer(Viewer { organisation_id: "", admin: true }, search);

@@ -19,7 +19,7 @@ use super::model::{
     FeedEventType, FeedListingEvent, FeedReader, FeedRow, FeedSearch, last_place_number, match_id, row_of,
 };
 use crate::listings::events::store::list_by_numbers;
-use crate::listings::search::store::list_by_ids;
+use crate::listings::store::list_by_ids;
 use crate::schema::enquiries::{self, dsl as q};
 use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::match_events::{self, dsl as m};

@@ -2,6 +2,7 @@
 
 mod create;
 mod feed;
+mod map;
 mod public;
 mod publish;
 mod read;
@@ -38,6 +39,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(read::list_events_of_listing)
         .service(feed::list_events)
         .service(feed::stream_events)
+        .service(read::list_listings_by_ids)
         .service(read::find_listing)
         .service(update::update_listing);
 }

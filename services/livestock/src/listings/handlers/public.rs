@@ -2,15 +2,21 @@
 
 use actix_web::web::Data;
 use actix_web::{CustomizeResponder, Either, HttpRequest, Responder, get};
+use common::system::PublicCall;
+use common::validation::ValidationErrors;
 use common::{
     Error, ErrorResponses, Format, JsonResponse, PageParams, PathId, Query, StreamingResponse, Visitor,
     Workbook,
 };
 
+use super::map::map;
 use super::read::export;
 use super::{PUBLIC_CACHING, check_public_listings};
 use crate::listings::facets::Facets;
-use crate::listings::find_page::{find_page, prepare_words};
+use crate::listings::find_page::{find_page, prepare};
+use crate::listings::map::FeatureCollection;
+use crate::listings::near::parse_search;
+use crate::listings::search::FORMATS;
 use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings, store};
 use crate::{Livestock, examples};
 
@@ -53,6 +59,7 @@ enum PublicSearchAnswer {
 /// `service.public_listings` is off.
 #[utoipa::path(operation_id = "search_listings", tag = "public listings", params(PageParams, PublicSearchParams),
     responses((status = 200, content((PublicSearchAnswer = "application/json"), (String = "text/csv"),
+        (FeatureCollection = "application/geo+json"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[get("/public/listings")]
 pub(super) async fn search_public_listings(
@@ -62,10 +69,19 @@ pub(super) async fn search_public_listings(
     service: Data<Livestock>,
 ) -> Result<Either<JsonResponse, CustomizeResponder<StreamingResponse>>, Error> {
     check_public_listings(&service)?;
-    let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
-    let mut search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
-    prepare_words(&service.db, &service.facets, &mut search).await?;
+    let accepted = Format::accepted(&request, &FORMATS, Format::Json);
+    let by = PublicCall::of(&visitor);
+    let parse = async |p: &PublicSearchParams, errors: &mut ValidationErrors| {
+        let parse = |near| p.parse(accepted, &service.categories, near, errors);
+        parse_search(&service.places, &by, p.all(), parse).await
+    };
+    let mut search = query.check_async(parse).await?;
     let (caller, (name, value)) = ((*visitor).clone(), PUBLIC_CACHING);
+    if search.documents && search.format == Format::GeoJson {
+        let shown = map(&service, caller, search, &request).await?;
+        return Ok(Either::Left(shown.header(name, value)));
+    }
+    prepare(&service.db, &service.facets, &mut search).await?;
     if !search.documents {
         let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
         return Ok(Either::Left(JsonResponse::raw(facets).header(name, value)));

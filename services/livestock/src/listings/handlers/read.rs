@@ -2,18 +2,23 @@
 
 use actix_web::web::Data;
 use actix_web::{Either, HttpRequest, get};
+use common::system::PublicCall;
+use common::validation::ValidationErrors;
 use common::{
-    Caller, Error, ErrorResponses, Format, JsonResponse, ListParams, PageParams, PathId, Query, Revised,
-    StreamingResponse, Workbook, history, stream_by_ids,
+    Caller, Error, ErrorResponses, Format, IdsParams, JsonResponse, ListParams, PageParams, PathId, Query,
+    Revised, StreamingResponse, Workbook, documents_by_ids, history, stream_by_ids,
 };
 use database::{AnyConnection, Id, Json};
 
 use crate::listings::csv_columns::table_layout;
 use crate::listings::events::{self, ListingEvent};
 use crate::listings::facets::Facets;
-use crate::listings::find_page::{find_page, prepare_words};
+use super::map::map;
+use crate::listings::find_page::{find_page, prepare};
+use crate::listings::map::FeatureCollection;
 use crate::listings::model::Listing;
-use crate::listings::search::{ListingSearch, ListingSearchParams, store as search_store};
+use crate::listings::near::parse_search;
+use crate::listings::search::{FORMATS, ListingSearch, ListingSearchParams, store as search_store};
 use crate::listings::store;
 use crate::{Livestock, examples};
 
@@ -31,7 +36,38 @@ pub(super) async fn find_listing(
     service: Data<Livestock>,
 ) -> Result<Revised, Error> {
     let id = path.id()?;
-    service.db.read(move |c| store::find_revised(c, &caller, id)).await
+    let read = move |c: &mut _| {
+        let mut found = store::find_revised(c, &caller, id)?;
+        store::mark_wishlisted(c, &caller, std::iter::once((id, &mut found.document)))?;
+        Ok(found)
+    };
+    service.db.read(read).await
+}
+
+/// Get listings by ids
+///
+/// In the order of the request, each once. Ids that are unknown or that the caller may not see are listed in
+/// `X-Missing-Ids`.
+#[utoipa::path(operation_id = "list_listings_by_ids", tag = "listings", security(("bearer" = [])),
+    extensions(("x-roles" = json!(["viewer"]))),
+    params(("ids" = String, Query, description = "Comma-separated, at most 100.", min_length = 1,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]*$",
+        example = json!([examples::LISTING, examples::FOREIGN_LISTING].join(",")))),
+    responses((status = 200, body = [Listing]), ErrorResponses))]
+#[get("/listings/by-ids")]
+pub(super) async fn list_listings_by_ids(
+    caller: Caller,
+    query: Query<IdsParams>,
+    service: Data<Livestock>,
+) -> Result<JsonResponse, Error> {
+    let ids = query.check(IdsParams::parse)?;
+    let requested = ids.clone();
+    let read = move |c: &mut _| {
+        let mut found = store::list_by_ids(c, &caller, &requested)?;
+        store::mark_wishlisted(c, &caller, found.iter_mut().map(|(id, document)| (*id, &mut document.0)))?;
+        Ok::<_, Error>(found)
+    };
+    Ok(documents_by_ids(&ids, service.db.read(read).await?))
 }
 
 /// The response of a search: listings, or facets with `docs=false`.
@@ -49,10 +85,14 @@ enum SearchAnswer {
 /// As CSV (`format=CSV` or `Accept: text/csv`) or XLSX (`format=XLSX`) the response contains all matches, unless
 /// `limit` is present; XLSX contains at most 1,000,000. The rows are read in blocks: a listing that is created or
 /// changed meanwhile may be missing or in its old place.
+///
+/// As GeoJSON (`format=GEOJSON` or `Accept: application/geo+json`) the response contains the places of the matches, or
+/// with `clusterZoom` how many are in each cell of the map: at most 10,000 features.
 #[utoipa::path(operation_id = "search_listings", tag = "listings", security(("bearer" = [])),
     extensions(("x-roles" = json!(["viewer"]))),
     params(PageParams, ListingSearchParams),
     responses((status = 200, content((SearchAnswer = "application/json"), (String = "text/csv"),
+        (FeatureCollection = "application/geo+json"),
         (inline(Workbook) = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"))), ErrorResponses))]
 #[get("/listings")]
 pub(super) async fn search_listings(
@@ -61,16 +101,24 @@ pub(super) async fn search_listings(
     request: HttpRequest,
     service: Data<Livestock>,
 ) -> Result<Either<JsonResponse, StreamingResponse>, Error> {
-    let accepted = Format::accepted(&request, &Format::ALL, Format::Json);
-    let mut search = query.check(|p, errors| p.parse(accepted, &service.categories, errors))?;
-    prepare_words(&service.db, &service.facets, &mut search).await?;
+    let accepted = Format::accepted(&request, &FORMATS, Format::Json);
+    let by = PublicCall::of(&caller);
+    let parse = async |p: &ListingSearchParams, errors: &mut ValidationErrors| {
+        let parse = |near| p.parse(accepted, &service.categories, near, errors);
+        parse_search(&service.places, &by, p, parse).await
+    };
+    let mut search = query.check_async(parse).await?;
+    if search.documents && search.format == Format::GeoJson {
+        return map(&service, caller, search, &request).await.map(Either::Left);
+    }
+    prepare(&service.db, &service.facets, &mut search).await?;
     if !search.documents {
         let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
         return Ok(Either::Left(JsonResponse::raw(facets)));
     }
     if search.format != Format::Json {
         let reader = caller.clone();
-        let list = move |c: &mut _, ids: &_| search_store::list_by_ids(c, &reader, ids);
+        let list = move |c: &mut _, ids: &_| store::list_by_ids(c, &reader, ids);
         return export(&service, caller, search, list).await.map(Either::Right);
     }
     let page = search.page.clone();

@@ -17,7 +17,7 @@ use utoipa::openapi::path::{Parameter, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::{IntoParams, ToSchema};
 
-use super::geo::{Point, distance_km};
+use super::geo::{BoundingBox, Point, distance_km};
 use super::location::Location;
 use super::model::{Kind, Listing, Status};
 use super::price::Price;
@@ -98,7 +98,7 @@ struct PublicImage {
 
 impl Listing {
     /// Returns the listing with only what visitors see, apart from its files.
-    fn for_visitors(mut self) -> Self {
+    pub(super) fn for_visitors(mut self) -> Self {
         self.user_id = String::new();
         self.location = self.location.map(Location::for_visitors);
         self
@@ -161,19 +161,25 @@ pub(super) async fn page_of_public_listings(
 pub(super) struct PublicSearchParams(ListingSearchParams);
 
 impl PublicSearchParams {
-    /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
-    /// prefers.
+    /// Returns the parameters of the listing search.
+    pub(super) fn all(&self) -> &ListingSearchParams {
+        &self.0
+    }
+
+    /// Returns the search as [`ListingSearchParams::parse`] does.
     pub(super) fn parse(
         &self,
         accepted: Format,
         categories: &Categories,
+        near: Option<Point>,
         errors: &mut ValidationErrors,
     ) -> ListingSearch {
-        let mut search = self.0.parse(accepted, categories, errors);
+        let mut search = self.0.parse(accepted, categories, near, errors);
         if search.format != Format::Json {
             search.page.limit = search.page.limit.min(MAX_EXPORTED);
         }
-        ListingSearch { wishlisted: false, audience: Audience::Visitors, ..search }
+        let bbox = search.bbox.map(BoundingBox::before_rounding);
+        ListingSearch { wishlisted: false, audience: Audience::Visitors, bbox, ..search }
     }
 }
 

@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 
 use super::attributes::{AdditionalInfo, Sex};
 use super::calendar::{born_after, born_until};
-use super::geo::{BoundingArea, MAX_ROUNDING_KM, Point};
+use super::geo::{BoundingArea, BoundingBox, MAX_ROUNDING_KM, Point};
 use super::model::{Kind, Status};
 
-pub(crate) use parameters::{ListingSearchParams, sort_by};
+pub(crate) use parameters::{FORMATS, ListingSearchParams, UNKNOWN_NEAR, sort_by};
 pub(crate) use plan::Plan;
 pub(crate) use sorts::ListingSortKey;
 
@@ -67,6 +67,8 @@ pub(crate) struct ListingSearch {
     pub(crate) commodity_type: Option<CommodityType>,
     /// One of these is the breed or the breed type.
     pub(crate) breeds: Vec<String>,
+    /// One of these is the breed type.
+    pub(crate) breed_types: Vec<String>,
     /// One of these is the breed society.
     pub(crate) breed_societies: Vec<String>,
     /// One of the sexes.
@@ -83,12 +85,20 @@ pub(crate) struct ListingSearch {
     pub(crate) wishlisted: bool,
     /// The point that distances are measured from, and the largest distance.
     pub(crate) near: Option<Near>,
+    /// The box that coordinates lie in. That of a public search is widened: see [`BoundingBox::before_rounding`].
+    pub(crate) bbox: Option<BoundingBox>,
+    /// Only listings with coordinates.
+    pub(crate) has_location: bool,
+    /// The zoom of the cells that a map counts listings in.
+    pub(crate) cluster_zoom: Option<u32>,
     /// Who searches.
     pub(crate) audience: Audience,
     /// Words that a listing must all contain.
     pub(crate) words: Vec<String>,
-    /// If present, no other listings have all words.
+    /// If present, no other listings have all words and lie in the box.
     pub(crate) candidates: Option<Vec<Id>>,
+    /// Whether so many listings lie in the box that reading in the order of the search finds a page soonest.
+    pub(crate) reads_in_order: bool,
     /// The time that dogs' ages are computed for.
     pub(crate) now: Timestamp,
     /// The order of the matches.
@@ -161,11 +171,14 @@ impl ListingSearch {
         self.near?.within_km
     }
 
-    /// Returns an area that contains the locations of all listings within the distance.
+    /// Returns an area that contains the locations of all listings within the distance and in the box.
     pub(crate) fn bounding_area(&self) -> Option<BoundingArea> {
-        let near = self.near?;
         let margin = if self.is_public() { MAX_ROUNDING_KM } else { 0.0 };
-        Some(near.point.around(near.within_km? + margin))
+        let around = self.near.and_then(|near| Some(near.point.around(near.within_km? + margin)));
+        match (around, self.bbox.map(|bbox| bbox.area())) {
+            (Some(around), Some(of_box)) => Some(around.intersection(&of_box)),
+            (around, of_box) => around.or(of_box),
+        }
     }
 
     /// Returns the unit vector of the point that distances are measured from; zeros without a point, when no distance

@@ -13,7 +13,12 @@ use super::sorts::{ListingSortKey, SORTS, by_distance, by_publication};
 use super::{Audience, CommodityType, ListingSearch, Near, StatusFilter};
 use crate::categories::Categories;
 use crate::listings::attributes::{AdditionalInfo, Sex};
-use crate::listings::geo::Point;
+use crate::listings::geo::{BoundingBox, Point};
+
+/// The formats of the search.
+pub(crate) const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Xlsx, Format::GeoJson];
+/// The message for a `near` that is not known.
+pub(crate) const UNKNOWN_NEAR: &str = "is no postcode, outward code or sector that is known";
 
 /// Query parameters of the search, besides [`PageParams`] (docs/api/listings.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -40,6 +45,10 @@ pub(crate) struct ListingSearchParams {
     #[serde(rename = "f:commodityBreed")]
     #[param(max_items = 50, example = json!(["Hereford"]))]
     breeds: Vec<QueryText>,
+    /// Any of these is the breed type; repeated or comma-separated.
+    #[serde(rename = "f:breedType")]
+    #[param(max_items = 50)]
+    breed_types: Vec<QueryText>,
     /// Any of these is the breed society; repeated or comma-separated.
     #[serde(rename = "f:commodityBreedSociety")]
     #[param(max_items = 50)]
@@ -68,6 +77,17 @@ pub(crate) struct ListingSearchParams {
     /// Degrees east of it.
     #[param(minimum = -180, maximum = 180, example = -3.3915)]
     longitude: Option<f64>,
+    /// A postcode, an outward code or a sector, in place of the coordinates of a point.
+    #[param(example = "LD3 7HR")]
+    near: Option<QueryText>,
+    /// `west,south,east,north` in degrees: only listings with coordinates in this box, edges included. West may exceed
+    /// east: the box then crosses the 180th meridian.
+    #[param(min_items = 4, max_items = 4, example = json!([-5.5, 51.3, -2.6, 53.5]))]
+    bbox: Vec<f64>,
+    /// With `format=GEOJSON`: clusters of the listings in each cell instead of listings. A cell is the tile of the Web
+    /// Mercator map at this zoom + 3.
+    #[param(minimum = 0, maximum = 16)]
+    cluster_zoom: Option<u32>,
     /// The largest distance from the point, in kilometres. Listings without coordinates are not found.
     #[param(exclusive_minimum = 0, maximum = 20_000, example = 50)]
     distance_km: Option<f64>,
@@ -93,17 +113,28 @@ impl ListingSearchParams {
         [PageParams::into_params(|| None), Self::into_params(|| None)].concat()
     }
 
+    /// Returns the text of `near`, if it is to be looked up.
+    pub(crate) fn near(&self) -> Option<&str> {
+        let is_alone = self.latitude.is_none() && self.longitude.is_none();
+        self.near.as_deref().filter(|_| is_alone)
+    }
+
     /// Returns the search, and adds invalid parameters to `errors`. `accepted` is the format that the `Accept` header
-    /// prefers.
+    /// prefers, `near` the point of [`ListingSearchParams::near`], if it is known.
     pub(crate) fn parse(
         &self,
         accepted: Format,
         categories: &Categories,
+        near: Option<Point>,
         errors: &mut ValidationErrors,
     ) -> ListingSearch {
-        let near = self.near(errors);
+        let near = self.parse_near(near, errors);
         let sorting = self.sorting(near);
-        let (format, page) = self.page.parse(accepted, &sorting, errors);
+        let (format, page) = self.page.parse_as(&FORMATS, accepted, &sorting, errors);
+        let is_map = format == Format::GeoJson;
+        if self.cluster_zoom.is_some() && !is_map && !errors.failed("format") {
+            errors.push("clusterZoom", Code::Inconsistent, "requires format=GEOJSON");
+        }
         let keys = |names: &[QueryText]| names.iter().map(|name| comparison_key(name)).collect();
         ListingSearch {
             status: self.status,
@@ -112,6 +143,7 @@ impl ListingSearchParams {
                 None => CommodityType::Type(name.trim().to_lowercase()),
             }),
             breeds: keys(&self.breeds),
+            breed_types: keys(&self.breed_types),
             breed_societies: keys(&self.breed_societies),
             sex: self.sex,
             additional_info: self.additional_info,
@@ -120,9 +152,13 @@ impl ListingSearchParams {
             organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
             wishlisted: self.is_wishlisted,
             near,
+            bbox: self.bounding_box(errors),
+            has_location: is_map,
+            cluster_zoom: self.cluster_zoom,
             audience: Audience::Callers,
             words: parse_words(self.query.as_ref(), errors),
             candidates: None,
+            reads_in_order: false,
             now: Timestamp::now(),
             sorting,
             page,
@@ -133,8 +169,20 @@ impl ListingSearchParams {
     }
 
     /// Returns the point and the largest distance. Latitude and longitude are required together, and for any use of
-    /// distances.
-    fn near(&self, errors: &mut ValidationErrors) -> Option<Near> {
+    /// distances, unless `near` names the point.
+    fn parse_near(&self, named: Option<Point>, errors: &mut ValidationErrors) -> Option<Near> {
+        if errors.failed("near") {
+            return None;
+        }
+        if self.near.is_some() {
+            if self.near().is_none() {
+                let message = "cannot be combined with latitude and longitude";
+                errors.push("near", Code::Inconsistent, message);
+            } else if named.is_none() {
+                errors.push("near", Code::UnknownReference, UNKNOWN_NEAR);
+            }
+            return Some(Near { point: named?, within_km: self.distance_km });
+        }
         let is_limited = self.distance_km.is_some() || errors.failed("distanceKm");
         let needs_point = is_limited || self.sort_by.as_deref().is_some_and(is_distance);
         for (name, value, other) in
@@ -146,6 +194,19 @@ impl ListingSearchParams {
         }
         let point = Point { lat: self.latitude?, lon: self.longitude? };
         Some(Near { point, within_km: self.distance_km })
+    }
+
+    /// Returns the box.
+    fn bounding_box(&self, errors: &mut ValidationErrors) -> Option<BoundingBox> {
+        let [west, south, east, north] = *self.bbox.as_slice() else { return None };
+        let is_valid = west.abs() <= 180.0 && east.abs() <= 180.0 && south.abs() <= 90.0 && north.abs() <= 90.0;
+        if !is_valid {
+            let message = "must be west,south,east,north: longitudes up to 180 and latitudes up to 90 degrees";
+            errors.push("bbox", Code::Range, message);
+        } else if south > north {
+            errors.push("bbox", Code::Inconsistent, "must have a south that is not greater than its north");
+        }
+        (is_valid && south <= north).then_some(BoundingBox { west, south, east, north })
     }
 
     fn sorting(&self, near: Option<Near>) -> Sorting<ListingSortKey> {

@@ -36,6 +36,7 @@ impl Plan {
         ) && !matches!(search.status, Some(StatusFilter::Draft | StatusFilter::Cancelled))
             && !matches!(search.commodity_type, Some(CommodityType::Type(_)))
             && search.breeds.len() <= 1
+            && search.breed_types.is_empty()
             && search.breed_societies.is_empty()
             && search.sex.is_none()
             && search.additional_info.is_none()
@@ -43,6 +44,8 @@ impl Plan {
             && search.organisation_id.is_none()
             && !search.wishlisted
             && search.words.is_empty()
+            && search.bbox.is_none()
+            && !search.has_location
             && search
                 .bounding_area()
                 .is_none_or(|area| area.longitudes.len() == 1 && area.few_bands().is_some());
@@ -262,7 +265,7 @@ mod tests {
     fn search(parameters: Value) -> ListingSearch {
         let parameters: ListingSearchParams = serde_json::from_value(parameters).unwrap();
         let mut errors = ValidationErrors::default();
-        let search = parameters.parse(Format::Json, &Categories::open(None).unwrap(), &mut errors);
+        let search = parameters.parse(Format::Json, &Categories::open(None).unwrap(), None, &mut errors);
         errors.check().unwrap();
         search
     }

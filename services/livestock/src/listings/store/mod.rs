@@ -4,6 +4,8 @@
 mod rebuild;
 mod row;
 
+use std::collections::HashSet;
+
 use common::{Caller, Error, Precondition, Revised, system};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
@@ -12,9 +14,10 @@ use diesel::sql_types::Bool;
 use webhooks::{Event, EventDetails, Subject};
 
 use crate::listings::events::{self, Actor, NewEvent};
-use crate::listings::model::{Listing, Status};
-use crate::schema::listing_creations;
+use crate::listings::model::{Listing, Status, append_wishlisted};
+use crate::schema::listing_details::{self, dsl as d};
 use crate::schema::listings::{self, dsl as l};
+use crate::schema::wishlists::dsl as w;
 
 pub(super) use rebuild::{RebuildStep, has_stale_rows, rebuild_stale_rows};
 pub(super) use row::{ListingRow, ROW_VERSION, record_spellings};
@@ -68,6 +71,7 @@ pub(crate) fn create(
 ) -> Result<(), Error> {
     let row = ListingRow::of(listing, category)?;
     diesel::insert_into(listings::table).values(&row).execute(c)?;
+    set_price_range(c, listing)?;
     if matches!(c, AnyConnection::Postgres(_)) {
         // SQLite has a trigger. PostgreSQL stores the time of the transaction.
         set_creation(c, listing)?;
@@ -81,8 +85,19 @@ pub(crate) fn create(
 
 /// Stores when a listing was created.
 fn set_creation(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
-    let created_at = listing_creations::first_stored_at.eq(listing.created_at);
-    diesel::update(listing_creations::table.find(listing.id)).set(created_at).execute(c)?;
+    let created_at = d::first_stored_at.eq(listing.created_at);
+    diesel::update(listing_details::table.find(listing.id)).set(created_at).execute(c)?;
+    Ok(())
+}
+
+/// Stores the highest amount and the currency of the price of a listing.
+pub(super) fn set_price_range(c: &mut AnyConnection, listing: &Listing) -> Result<(), Error> {
+    let max = listing.price.max_amount();
+    let columns = (
+        d::max_price.eq(max.map(|money| money.amount.scaled())),
+        d::currency.eq(max.map(|money| &*money.currency)),
+    );
+    diesel::update(listing_details::table.find(listing.id)).set(columns).execute(c)?;
     Ok(())
 }
 
@@ -216,6 +231,34 @@ pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
         return Err(not_visible(c, id));
     };
     Ok(Revised { document: document.0, revision })
+}
+
+/// Appends to documents of listings whether they are on the caller's wishlist.
+pub(super) fn mark_wishlisted<'a>(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    documents: impl Iterator<Item = (Id, &'a mut String)>,
+) -> Result<(), Error> {
+    let documents: Vec<_> = documents.collect();
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let ids = documents.iter().map(|(id, _)| *id);
+    let wishes = w::wishlists.filter(w::user_id.eq(&caller.user_id)).filter(w::listing_id.eq_any(ids));
+    let wished: HashSet<Id> = wishes.select(w::listing_id).load(c)?.into_iter().collect();
+    for (id, document) in documents {
+        append_wishlisted(document, wished.contains(&id))?;
+    }
+    Ok(())
+}
+
+/// Returns the documents of those of the listings that the caller sees, in any order.
+pub(super) fn list_by_ids(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    ids: &[Id],
+) -> Result<Vec<(Id, Json)>, Error> {
+    Ok(visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document)).load(c)?)
 }
 
 /// Returns a listing that the caller may change.

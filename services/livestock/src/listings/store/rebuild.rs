@@ -8,19 +8,16 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use super::row::{ListingRow, ROW_VERSION, public_parts, record_spellings};
-use super::{Query, set_creation};
+use super::row::{ListingRow, ROW_VERSION, record_spellings};
+use super::{Query, set_creation, set_price_range};
 use crate::listings::events::{self, Actor, NewEvent};
-use crate::listings::geo::Point;
-use crate::listings::location::Location;
 use crate::listings::model::{Listing, Status};
-use crate::listings::search_text::search_text;
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::{self, dsl as l};
 
-/// The version of 1.0. Of the columns, its rows lack `search_text`, the rounded coordinates and the time of creation.
-/// Their documents lack the times of publication and of the last change, and may have amounts that the type of the
-/// price does not use.
+/// The version of 1.0. Of the columns, its rows lack those of [`NewColumns`](super::row::NewColumns) and the time of
+/// creation. Their documents lack the times of publication and of the last change, and may have amounts that the type
+/// of the price does not use.
 const VERSION_WITHOUT_TEXT: i32 = 1;
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
@@ -98,17 +95,16 @@ pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<R
             diesel::update(listings::table.find(id)).set(changes).execute(c)?;
         }
         set_creation(c, &listing)?;
+        set_price_range(c, &listing)?;
         let row = diesel::update(listings::table.find(id));
+        let new = ListingRow::of(&listing, *category)?;
         if *version >= VERSION_WITHOUT_TEXT {
             // The other columns stay as they are, so that few indexes are written.
-            let vector = listing.location.as_ref().and_then(Location::point).map(Point::unit_vector);
-            let [x, y, z] = public_parts(vector);
-            let rounded = (l::public_x.eq(x), l::public_y.eq(y), l::public_z.eq(z));
-            let text = l::search_text.eq(search_text(&listing));
-            row.set((text, rounded, l::derived.eq(ROW_VERSION))).execute(c)?;
+            row.set(new.without_old_columns()).execute(c)?;
+            record_spellings(c, &listing)?;
             continue;
         }
-        row.set(ListingRow::of(&listing, *category)?).execute(c)?;
+        row.set(new).execute(c)?;
         record_spellings(c, &listing)?;
         // The oldest version wrote no events.
         let events = e::listing_events.filter(e::listing_id.eq(id)).select(e::n);

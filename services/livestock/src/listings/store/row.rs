@@ -16,7 +16,7 @@ use crate::schema::spellings::{self, dsl as s};
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
-pub(in crate::listings) const ROW_VERSION: i32 = 6;
+pub(in crate::listings) const ROW_VERSION: i32 = 7;
 
 /// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]
@@ -54,13 +54,44 @@ pub(in crate::listings) struct ListingRow {
     search_text: Option<String>,
 }
 
+/// The columns that releases since 1.0 have added or write in another form: texts are folded since 1.2.
+#[derive(AsChangeset)]
+#[diesel(table_name = listings, treat_none_as_null = true)]
+pub(super) struct NewColumns {
+    organisation_key: String,
+    breed: Option<String>,
+    breed_type: Option<String>,
+    breed_society: Option<String>,
+    public_x: Option<f64>,
+    public_y: Option<f64>,
+    public_z: Option<f64>,
+    derived: i32,
+    search_text: Option<String>,
+}
+
 impl ListingRow {
+    /// Returns the columns that rows of 1.0 lack or have in another form.
+    pub(super) fn without_old_columns(self) -> NewColumns {
+        NewColumns {
+            organisation_key: self.organisation_key,
+            breed: self.breed,
+            breed_type: self.breed_type,
+            breed_society: self.breed_society,
+            public_x: self.public_x,
+            public_y: self.public_y,
+            public_z: self.public_z,
+            derived: self.derived,
+            search_text: self.search_text,
+        }
+    }
+
     pub(in crate::listings) fn of(listing: &Listing, category: i32) -> Result<Self, Error> {
         let fields = listing.search_fields();
         let point = listing.location.as_ref().and_then(Location::point);
         let vector = point.map(Point::unit_vector);
         let [x, y, z] = parts(vector);
-        let [public_x, public_y, public_z] = public_parts(vector);
+        let [public_x, public_y, public_z] =
+            parts(vector.map(|vector| Point::rounded(vector).unit_vector()));
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
         Ok(Self {
             id: listing.id,
@@ -99,11 +130,6 @@ impl ListingRow {
 
 fn parts(vector: Option<[f64; 3]>) -> [Option<f64>; 3] {
     vector.map_or([None; 3], |vector| vector.map(Some))
-}
-
-/// Returns the values of `public_x`, `public_y` and `public_z`. `vector` is that of the listing's own coordinates.
-pub(super) fn public_parts(vector: Option<[f64; 3]>) -> [Option<f64>; 3] {
-    parts(vector.map(|vector| Point::rounded(vector).unit_vector()))
 }
 
 #[diesel::declare_sql_function]

@@ -12,6 +12,7 @@ use super::index::{NewSearch, SearchIndex};
 use super::model::{EventRow, ListingMatches, SearchChanges, SearchToMatch};
 use super::{metrics, store};
 use crate::listings::{MAX_LIST_VALUES, Status};
+use crate::saved_searches::model::stored_point;
 use crate::saved_searches::parameters::ParameterRules;
 
 /// The most changes that are remembered while an older transaction is open. Further ones are applied again by each
@@ -188,7 +189,8 @@ impl LoadedSearches {
 
 /// Adds a search to the index. A search that cannot be read is left out: another version of the service stored it.
 fn insert(index: &mut SearchIndex, row: &SearchToMatch, rules: &ParameterRules) {
-    let read = row.parameters.parse().map(|parameters| rules.search(&parameters, &[]));
+    let near = stored_point(row.near_lat, row.near_lon);
+    let read = row.parameters.parse().map(|parameters| rules.search(&parameters, near, &[]));
     let Ok(Ok(search)) = read else {
         tracing::error!(search = %row.id, "the parameters of a saved search are invalid; it matches nothing");
         index.remove(row.id);

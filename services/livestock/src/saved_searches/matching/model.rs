@@ -37,8 +37,6 @@ pub(crate) struct ListingToMatch {
     pub(crate) columns: FacetColumns,
     /// Tenths of a degree of latitude, rounded down.
     pub(crate) band: Option<i32>,
-    /// Degrees east.
-    pub(crate) lon: Option<f64>,
     pub(crate) document: Json,
 }
 
@@ -49,6 +47,8 @@ pub(crate) struct SearchToMatch {
     pub(crate) id: Id,
     pub(crate) user_id: String,
     pub(crate) parameters: Json,
+    pub(crate) near_lat: Option<f64>,
+    pub(crate) near_lon: Option<f64>,
     pub(crate) version: i64,
     pub(crate) matches_from: i64,
 }
@@ -136,6 +136,9 @@ pub(crate) fn terms_of_search(search: &ListingSearch) -> Vec<Term<'_>> {
     if !search.breeds.is_empty() {
         return search.breeds.iter().map(|breed| Term::Breed(breed)).collect();
     }
+    if !search.breed_types.is_empty() {
+        return search.breed_types.iter().map(|breed_type| Term::Breed(breed_type)).collect();
+    }
     let longest = search.words.iter().max_by_key(|word| word.len());
     if let Some(trigram) = longest.and_then(|word| trigrams(word).next()) {
         return vec![Term::Trigram(trigram)];
@@ -161,7 +164,7 @@ pub(crate) fn terms_of_listing(listing: &ListingToMatch) -> Vec<Term<'_>> {
         vec![Term::Any, Term::Category(columns.category), Term::Organisation(&columns.organisation_id)];
     terms.extend([&columns.breed, &columns.breed_type].into_iter().flatten().map(|breed| Term::Breed(breed)));
     terms.extend(columns.breed_society.as_deref().map(Term::BreedSociety));
-    terms.extend(listing.band.zip(listing.lon).map(|(band, lon)| Term::Cell(Cell::of(band, lon))));
+    terms.extend(listing.band.zip(columns.lon).map(|(band, lon)| Term::Cell(Cell::of(band, lon))));
     let lines = |column| str::split(column, '\n').filter(|line| !line.is_empty());
     terms.extend(lines(&columns.types).map(Term::Type));
     terms.extend(lines(&columns.sexes).map(Term::Sex));

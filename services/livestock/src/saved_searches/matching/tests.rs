@@ -41,6 +41,10 @@ fn parameters(rng: &mut StdRng) -> Value {
         let breeds: Vec<_> = (0..rng.random_range(1..4)).map(|_| breed(rng)).collect();
         parameters["f:commodityBreed"] = json!(breeds);
     }
+    if rng.random_bool(0.1) {
+        let ((south, east), (north, west)) = (point(rng), point(rng));
+        parameters["bbox"] = json!(format!("{west},{},{east},{}", south.min(north), south.max(north)));
+    }
     if rng.random_bool(0.5) {
         let (lat, lon) = point(rng);
         parameters["latitude"] = json!(lat.to_string());
@@ -56,6 +60,7 @@ fn parameters(rng: &mut StdRng) -> Value {
         ("f:organisationId", ["a", "b", "c"]),
         ("query", ["quiet", "br con", "ie"]),
         ("f:commodityBreedSociety", ["breed 0", "breed 1", "breed 2"]),
+        ("f:breedType", ["breed 0", "breed 1", "breed 2"]),
     ] {
         if rng.random_bool(0.1) {
             parameters[name] = json!(values.choose(rng));
@@ -66,7 +71,7 @@ fn parameters(rng: &mut StdRng) -> Value {
 
 fn searches(rng: &mut StdRng, count: usize) -> Vec<ListingSearch> {
     let rules = ParameterRules::new(Arc::new(Categories::open(None).unwrap())).unwrap();
-    (0..count).map(|_| rules.search(parameters(rng).as_object().unwrap(), &[]).unwrap()).collect()
+    (0..count).map(|_| rules.search(parameters(rng).as_object().unwrap(), None, &[]).unwrap()).collect()
 }
 
 fn listing(rng: &mut StdRng, n: usize) -> ListingToMatch {
@@ -102,14 +107,17 @@ fn listing(rng: &mut StdRng, n: usize) -> ListingToMatch {
             x,
             y,
             z,
+            lon: place.map(|(_, lon)| lon),
             cancelled_as_draft: false,
             search_text: Some(format!(
                 "farm\n{}",
                 ["quiet heifers", "brecon", "calves, quiet"].choose(rng).unwrap()
             )),
+            price: None,
+            max_price: None,
+            currency: None,
         },
         band,
-        lon: place.map(|(_, lon)| lon),
         document: Json("{}".to_owned()),
     }
 }

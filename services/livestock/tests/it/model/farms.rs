@@ -114,7 +114,8 @@ fn properties(rng: &mut StdRng, category: &str) -> Value {
 
 /// Returns the request of a random listing.
 fn listing(rng: &mut StdRng, category: &str) -> Value {
-    let money = |amount: i32| json!({"amount": f64::from(amount) / 10.0, "currency": "GBP"});
+    let currency = one(rng, &["GBP", "EUR", "GBP"]);
+    let money = |amount: i32| json!({"amount": f64::from(amount) / 10.0, "currency": currency});
     let low = rng.random_range(0..30);
     let price = match rng.random_range(0..3) {
         0 => json!({"type": "fixed", "pricePerUnit": money(low)}),

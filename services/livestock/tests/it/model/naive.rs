@@ -13,10 +13,11 @@ use super::farms::{BREEDS, CATEGORIES, CITIES, FARMS, INFO, PLACES, PUBLISHED, S
 
 type Filters = Vec<(&'static str, String)>;
 
-const FACETS: [&str; 6] = [
+const FACETS: [&str; 7] = [
     "f:status",
     "f:commodityType",
     "f:commodityBreed",
+    "f:breedType",
     "f:commodityBreedSociety",
     "f:commoditySexes",
     "f:commodityAdditionalInfo",
@@ -50,6 +51,7 @@ impl RandomSearch {
             ("f:status", one(rng, &statuses).to_owned()),
             ("f:commodityType", one(rng, &types).to_owned()),
             ("f:commodityBreed", several(rng)),
+            ("f:breedType", several(rng)),
             ("f:commodityBreedSociety", several(rng)),
             ("f:commoditySexes", one(rng, &SEXES).to_owned()),
             ("f:commodityAdditionalInfo", one(rng, &INFO).to_owned()),
@@ -225,6 +227,7 @@ fn matches(
         "f:commodityType" if CATEGORIES.contains(&value.to_lowercase().replace(' ', "-").as_str()) => false,
         "f:commodityType" => words(&properties["type"]).contains(&value.replace("%25", "%").to_lowercase()),
         "f:commodityBreed" => any(&["breed", "breedType"]),
+        "f:breedType" => any(&["breedType"]),
         "f:commodityBreedSociety" => any(&["breedSociety"]),
         "f:commoditySexes" => sexes(listing).iter().any(|sex| sex == value),
         "f:commodityAdditionalInfo" => words(&properties["additionalInfo"]).iter().any(|info| info == value),
@@ -320,6 +323,7 @@ fn values(listing: &Value, facet: &str) -> Vec<String> {
             breeds.dedup();
             breeds
         }
+        "f:breedType" => text("breedType").into_iter().collect(),
         "f:commodityBreedSociety" => text("breedSociety").into_iter().collect(),
         "f:commoditySexes" => sexes(listing),
         _ => words(&listing["properties"]["additionalInfo"]),
@@ -333,14 +337,61 @@ pub fn facets(listings: &[FilteredListing], viewer: Viewer) -> Value {
     let filters = FACETS.map(|facet| {
         let mut counts = BTreeMap::<String, u32>::new();
         let found = counted.iter().filter(|filtered| filtered.rejected_by.iter().all(|name| *name == facet));
-        for value in found.flat_map(|filtered| values(filtered.listing, facet)) {
+        for value in found.clone().flat_map(|filtered| values(filtered.listing, facet)) {
             *counts.entry(value).or_default() += 1;
+        }
+        if facet == "f:commodityBreed" {
+            // A breed type is found by the filter, but is no value of it.
+            let breeds: HashSet<_> = found.filter_map(|l| l.listing["properties"]["breed"].as_str()).collect();
+            counts.retain(|value, _| breeds.contains(value.as_str()));
         }
         let mut counts: Vec<_> = counts.into_iter().collect();
         counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         let counts = counts.into_iter().map(|(value, count)| json!({"value": value, "count": count}));
         (facet, json!(counts.collect::<Vec<_>>()))
     });
-    let total = counted.iter().filter(|filtered| filtered.rejected_by.is_empty()).count();
-    json!({"filters": BTreeMap::from(filters), "total": total})
+    let passing = counted.iter().filter(|filtered| filtered.rejected_by.is_empty());
+    let passing: Vec<_> = passing.map(|filtered| filtered.listing).collect();
+    let mut facets = json!({"filters": BTreeMap::from(filters), "total": passing.len()});
+    if let Some(stats) = stats(&passing) {
+        facets["stats"] = stats;
+    }
+    facets
+}
+
+/// Returns the extent of numbers, if there are some.
+fn extent(numbers: impl Iterator<Item = f64>) -> Option<Value> {
+    #[expect(clippy::cast_possible_truncation, reason = "small numbers")]
+    let number = |n: f64| if n.fract() == 0.0 { json!(n as i64) } else { json!(n) };
+    let mut numbers: Vec<_> = numbers.collect();
+    numbers.sort_by(f64::total_cmp);
+    Some(json!({"minimum": number(*numbers.first()?), "maximum": number(*numbers.last()?)}))
+}
+
+/// Returns the statistics of listings.
+fn stats(listings: &[&Value]) -> Option<Value> {
+    let mut prices = BTreeMap::<&str, Vec<f64>>::new();
+    let mut listed = BTreeMap::<&str, usize>::new();
+    for price in listings.iter().map(|listing| &listing["price"]) {
+        let monies = ["pricePerUnit", "minPrice", "maxPrice"].map(|name| &price[name]);
+        for (n, money) in monies.into_iter().filter(|money| money.is_object()).enumerate() {
+            let currency = money["currency"].as_str().unwrap();
+            prices.entry(currency).or_default().push(money["amount"].as_f64().unwrap());
+            *listed.entry(currency).or_default() += usize::from(n == 0);
+        }
+    }
+    let mut stats = json!({});
+    // Of equals, the last one is the maximum.
+    if let Some((currency, _)) = listed.iter().rev().max_by_key(|(_, count)| **count) {
+        stats["price"] = extent(prices[currency].iter().copied()).unwrap();
+        stats["price"]["currency"] = json!(currency);
+    }
+    let ages = listings.iter().flat_map(|listing| {
+        let of = |name: &str| listing["properties"][name].as_f64();
+        [of("minAge"), of("maxAge"), dogs_age(listing)].into_iter().flatten()
+    });
+    if let Some(ages) = extent(ages) {
+        stats["age"] = ages;
+    }
+    (stats != json!({})).then_some(stats)
 }

@@ -7,7 +7,7 @@ use wiremock::ResponseTemplate;
 
 use super::{count, id_literal, new_matches, save, stored_matches, wait_until_matched};
 use crate::lifecycle::{draft, read, to};
-use crate::sample::{create, full, ids, plain, start};
+use crate::sample::{create, full, ids, plain, start, with};
 
 fn breed(name: &str) -> Value {
     plain(&json!({"breed": name}))
@@ -59,6 +59,24 @@ testkit::on_both! {
         assert_eq!((new_matches(&app, &ann, &path).await, new_matches(&app, &ann, &silent).await), (json!(1), json!(0)));
         wait_until_matched(&app, backend).await;
         assert_eq!((own.requests().await.len(), other.requests().await.len()), (1, 0));
+    }
+
+    async fn texts_are_compared_folded(backend) {
+        let (app, ann, seller) = (start(backend).await, User::of("buyers"), User::of("seller").with("orgName", "\u{c9}mile & Sons"));
+        let mut paths = Vec::new();
+        for parameters in [
+            json!({"f:commodityBreed": ["Our\u{2019}s Own"]}), json!({"f:commodityBreed": "OURS-OWN"}), json!({"query": "obrien emile-and"}),
+            json!({"f:commodityBreedSociety": ["Soci\u{e9}t\u{e9}"], "query": "(M\u{f4}n)"}), json!({"f:commodityBreed": ["Our"]}),
+        ] {
+            paths.push(save(&app, &ann, parameters, true).await);
+        }
+        let properties = json!({"breed": "our's  own", "breedSociety": "SOCIETE"});
+        let listing = with(plain(&properties), "/description", json!("O\u{2bc}Brien, Ynys Mon"));
+        create(&app, &seller, &listing).await;
+        wait_until_matched(&app, backend).await;
+        for (path, matches) in paths.iter().zip([1, 1, 1, 1, 0]) {
+            assert_eq!(new_matches(&app, &ann, path).await, json!(matches), "{path}");
+        }
     }
 
     async fn a_webhook_of_scope_all_gets_the_matches_of_all_users(backend) {

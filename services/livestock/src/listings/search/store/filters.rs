@@ -4,7 +4,7 @@ use common::Caller;
 use database::search::words::{HasWord, containing};
 use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::{Bool, Double, Text};
 
 use super::sort_key::SquaredChord;
 use crate::listings::geo::squared_chord_of;
@@ -33,10 +33,10 @@ pub(crate) struct Reading<'a> {
 
 /// Selects the listings of a branch that the caller sees and that pass all filters, with any sort key.
 pub(crate) fn matches<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
-    within_distance(matches_anywhere(reading, branch), reading.search, branch)
+    within_area(matches_anywhere(reading, branch), reading.search, branch)
 }
 
-/// Selects listings as [`matches`] does, but at any distance.
+/// Selects listings as [`matches`] does, but at any distance and in no box.
 pub(crate) fn matches_anywhere<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
     let Reading { caller, search, fulltext } = reading;
     let mut query = with_status(caller, search);
@@ -56,6 +56,13 @@ pub(crate) fn matches_anywhere<'a>(reading: Reading<'a>, branch: &Branch) -> Que
     query = with_words(query, fulltext, &search.words, search.audience);
     if let Some(ids) = &search.candidates {
         query = query.filter(l::id.eq_any(ids));
+    }
+    if search.has_location {
+        query = query.filter(if search.is_public() {
+            sql::<Bool>("listings.public_x IS NOT NULL")
+        } else {
+            sql::<Bool>("listings.x IS NOT NULL")
+        });
     }
     of_commodity(query, search, branch)
 }
@@ -131,9 +138,21 @@ fn with_status<'a>(caller: &'a Caller, search: &ListingSearch) -> Query<'a> {
     if let Some(kind) = kind { query.filter(l::kind.eq(kind.as_str())) } else { query }
 }
 
-/// Limits a query to listings within the distance: an index finds the area, then the distance itself is compared.
-fn within_distance<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
-    let (Some(km), Some(area)) = (search.within_km(), search.bounding_area()) else { return query };
+/// Limits a query to listings within the distance and in the box: an index finds the area, then the distance and the
+/// latitude themselves are compared.
+fn within_area<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+    let Some(area) = search.bounding_area() else { return query };
+    if let Some(bbox) = search.bbox {
+        query = query.filter(l::z.between(*bbox.heights().start(), *bbox.heights().end()));
+    }
+    if search.reads_in_order {
+        if let Some(range) = &branch.longitudes {
+            // With the sign, no index finds them.
+            let longitude = sql::<Bool>("+listings.lon BETWEEN ").bind::<Double, _>(*range.start());
+            query = query.filter(longitude.sql(" AND ").bind::<Double, _>(*range.end()));
+        }
+        return query;
+    }
     query = match area.few_bands() {
         Some(bands) => query.filter(l::band.eq_any(bands)),
         None => query.filter(l::band.between(*area.bands.start(), *area.bands.end())),
@@ -141,6 +160,7 @@ fn within_distance<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: 
     if let Some(range) = &branch.longitudes {
         query = query.filter(l::lon.between(*range.start(), *range.end()));
     }
+    let Some(km) = search.within_km() else { return query };
     if branch.breed == BreedColumn::BreedType {
         // Most breeds are not the breed type of any listing. Then the area is not read at all.
         let of_type = BREED_TYPES.field(l::breed_type).eq_any(&search.breeds);
@@ -174,6 +194,11 @@ fn of_commodity<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Br
     if branch.breed == BreedColumn::BreedType {
         query = query.filter(l::breed.is_null().or(l::breed.ne_all(&search.breeds)));
     }
+    query = match search.breed_types.as_slice() {
+        [] => query,
+        [breed_type] => query.filter(l::breed_type.eq(breed_type)),
+        breed_types => query.filter(l::breed_type.eq_any(breed_types)),
+    };
     if !search.breed_societies.is_empty() {
         query = query.filter(l::breed_society.eq_any(&search.breed_societies));
     }

@@ -5,7 +5,7 @@ mod sort_key;
 
 use std::collections::HashSet;
 
-use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
+use common::{Caller, Error, Format, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, Position, RowSortKey, SortOrder, words};
 use database::{AnyConnection, Id, Json, MultiBackend};
 use diesel::dsl::sql;
@@ -17,7 +17,7 @@ use super::plan::{Branch, BreedColumn, KeyKind, Plan, Rings, Start};
 use super::{ListingSearch, ListingSortKey};
 use crate::listings::calendar::day;
 use crate::listings::geo::{Cell, squared_chord_of};
-use crate::listings::store::visible;
+use crate::listings::store::mark_wishlisted;
 use crate::schema::listings::dsl as l;
 pub(crate) use filters::with_words;
 use filters::{Reading, matches, matches_anywhere, with_sort_key};
@@ -41,10 +41,13 @@ pub(crate) fn read_page(
         Start::Rings(rings) => full_page_of_rings(c, reading, rings)?,
         Start::Everywhere => None,
     };
-    let rows = match full {
+    let mut rows = match full {
         Some(rows) => rows,
         None => page(c, reading)?,
     };
+    if !search.is_public() && search.format == Format::Json {
+        mark_wishlisted(c, caller, rows.iter_mut().map(|(document, (_, id))| (*id, &mut document.0)))?;
+    }
     let mut page = ResultPage::new(rows, &search.page, &search.sorting);
     page.total = count_matches(c, reading)?;
     Ok(page)
@@ -189,15 +192,6 @@ fn count_matches(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Option<i
         total += matches(reading, &branch).count().get_result::<i64>(c)?;
     }
     Ok(Some(total))
-}
-
-/// Reads the documents of these listings, in any order.
-pub(crate) fn list_by_ids(
-    c: &mut AnyConnection,
-    caller: &Caller,
-    ids: &[Id],
-) -> Result<Vec<(Id, Json)>, Error> {
-    Ok(visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document)).load(c)?)
 }
 
 /// Merges branches into one query for the rows of a page. Returns `None` without branches: a cursor may ask for rows

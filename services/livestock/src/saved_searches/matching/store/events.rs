@@ -7,7 +7,7 @@ use common::Error;
 use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::prelude::*;
 
-use crate::listings::{MAX_LIST_VALUES, Status, current_position, search_text};
+use crate::listings::{MAX_LIST_VALUES, Status, current_position};
 use crate::saved_searches::matching::model::{EventRow, ListingToMatch, SavedSearchCursor};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
@@ -59,9 +59,8 @@ pub(in crate::saved_searches::matching) fn list_active(
     let active = l::listings.filter(l::id.eq_any(ids)).filter(l::status.eq(Status::Active.as_str()));
     let mut listings: Vec<ListingToMatch> =
         active.order(l::id).select(ListingToMatch::as_select()).load(c)?;
-    // The previous release does not write the text.
-    for listing in listings.iter_mut().filter(|listing| listing.columns.search_text.is_none()) {
-        listing.columns.search_text = Some(search_text(&listing.document.parse()?));
+    for listing in listings.iter_mut().filter(|listing| listing.columns.is_stale()) {
+        listing.columns.refresh_texts(&listing.document.parse()?);
     }
     Ok(listings)
 }

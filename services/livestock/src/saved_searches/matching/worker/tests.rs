@@ -61,6 +61,7 @@ impl Fixture {
             organisation_id: String::new(),
             name: "mine".into(),
             parameters: parameters.as_object().unwrap().clone(),
+            near: None,
             notify: true,
         };
         let id = new.id;

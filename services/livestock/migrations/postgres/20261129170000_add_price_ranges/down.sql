@@ -1,0 +1,1 @@
+ALTER TABLE listings DROP COLUMN max_price, DROP COLUMN currency;

@@ -1,0 +1,1 @@
+ALTER TABLE saved_searches DROP COLUMN near_lat, DROP COLUMN near_lon;

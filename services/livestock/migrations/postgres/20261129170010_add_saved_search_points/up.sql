@@ -1,0 +1,2 @@
+-- The point of the parameter `near`, as it was when the search was saved or `near` was edited.
+ALTER TABLE saved_searches ADD COLUMN near_lat DOUBLE PRECISION, ADD COLUMN near_lon DOUBLE PRECISION;

@@ -1,0 +1,2 @@
+ALTER TABLE listings DROP COLUMN max_price;
+ALTER TABLE listings DROP COLUMN currency;
