@@ -260,7 +260,7 @@ const VIEWER: [&str; 8] = [
 ];
 
 /// The operations that `weighbridge` may call.
-const WEIGHBRIDGE: [&str; 26] = [
+const WEIGHBRIDGE: [&str; 27] = [
     "list_files",
     "find_file",
     "download_file",
