@@ -246,7 +246,13 @@ impl Respond for ImageLinks {
             let image = file.is_some_and(|file| file["contentType"].as_str().unwrap().starts_with("image/"));
             image && !state.archived.contains(*id)
         };
-        let link = |id| json!({"id": id, "url": format!("https://system.example/{id}"), "expiresAtUTC": "2026-03-01T11:30:00.000Z"});
+        let widths = parameter(request, "widths");
+        let link = |id| {
+            let url = format!("https://system.example/{id}");
+            let of_width = |width: &str| (width.to_owned(), json!(format!("{url}?width={width}")));
+            let urls: serde_json::Map<_, _> = widths.split(',').map(of_width).collect();
+            json!({"id": id, "url": url, "urls": urls, "expiresAtUTC": "2026-03-01T11:30:00.000Z"})
+        };
         let links: Vec<_> = ids.split(',').filter(is_image).map(link).collect();
         ResponseTemplate::new(200).set_body_json(links)
     }

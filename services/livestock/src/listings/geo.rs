@@ -154,16 +154,15 @@ fn map_units(part: f64) -> u32 {
 }
 
 impl MapPoint {
-    /// Returns where a longitude is, in units from the west.
-    pub(crate) fn x_of(lon: f64) -> u32 {
-        map_units((lon + 180.0) / 360.0)
-    }
+    /// Stands for no place. No point is there: it is south of all others of its longitude.
+    pub(crate) const NOWHERE: Self = Self { x: 0, y: u32::MAX };
 
     /// Returns the place of a point.
     pub(crate) fn of(point: Point) -> Self {
         let sin = point.lat.to_radians().sin();
         let mercator = ((1.0 + sin) / (1.0 - sin)).ln() / 2.0;
-        Self { x: Self::x_of(point.lon), y: map_units(0.5 - mercator / std::f64::consts::TAU) }
+        let y = map_units(0.5 - mercator / std::f64::consts::TAU);
+        Self { x: map_units((point.lon + 180.0) / 360.0), y: y.min(u32::MAX - 1) }
     }
 
     /// Returns the point with millionths of a degree.
@@ -172,6 +171,47 @@ impl MapPoint {
         let mercator = (0.5 - part(self.y)) * std::f64::consts::TAU;
         let round = |degrees: f64| (degrees * 1e6).round() / 1e6;
         Point { lat: round(mercator.sinh().atan().to_degrees()), lon: round(part(self.x) * 360.0 - 180.0) }
+    }
+}
+
+/// A box on a map, which may cross its edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapBox {
+    start: MapPoint,
+    width: u32,
+    height: u32,
+}
+
+impl MapBox {
+    /// Units by which a box is made wider or narrower: twice the differences between two conversions of a point.
+    const MARGIN: u32 = 16;
+
+    /// Returns a box that contains all points of another one, and few others.
+    pub(crate) fn around(bbox: &BoundingBox) -> Self {
+        let of = |lat: f64, lon: f64| MapPoint::of(Point { lat: lat.clamp(-90.0, 90.0), lon });
+        let (start, end) = (of(bbox.north, bbox.west), of(bbox.south, bbox.east));
+        let y = start.y.saturating_sub(Self::MARGIN);
+        Self {
+            start: MapPoint { x: start.x.wrapping_sub(Self::MARGIN), y },
+            width: end.x.wrapping_sub(start.x).saturating_add(2 * Self::MARGIN),
+            height: (end.y - y).saturating_add(Self::MARGIN),
+        }
+    }
+
+    /// Returns whether the box has a point.
+    #[inline]
+    pub(crate) fn contains(self, x: u32, y: u32) -> bool {
+        // Without a branch, so that many points are compared at once.
+        (x.wrapping_sub(self.start.x) <= self.width) & (y.wrapping_sub(self.start.y) <= self.height)
+    }
+
+    /// Returns a box without the points at the edges of this one: the box that this one is around has all its points.
+    /// `None` if there would be none.
+    pub(crate) fn inner(self) -> Option<Self> {
+        let MapPoint { x, y } = self.start;
+        let start = MapPoint { x: x.wrapping_add(2 * Self::MARGIN), y: y.saturating_add(2 * Self::MARGIN) };
+        let less = |length: u32| length.checked_sub(4 * Self::MARGIN);
+        Some(Self { start, width: less(self.width)?, height: less(self.height)? })
     }
 }
 
@@ -318,6 +358,10 @@ mod tests {
             let contains = |p: Point| contains_in(&bbox, p);
             prop_assert_eq!(contains(c), is_east && bbox.south <= c.lat && c.lat <= bbox.north);
             prop_assert!(contains(a) && contains(b), "edges belong to it");
+            let on_map = MapBox::around(&bbox);
+            let MapPoint { x, y } = MapPoint::of(c);
+            prop_assert!(!contains(c) || on_map.contains(x, y));
+            prop_assert!(contains(c) || on_map.inner().is_none_or(|inner| !inner.contains(x, y)));
             let area = bbox.area();
             let in_area = |p: Point| area.bands.contains(&p.band()) && area.longitudes.iter().any(|range| range.contains(&p.lon));
             prop_assert!(!contains(c) || in_area(c));

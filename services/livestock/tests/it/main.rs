@@ -19,6 +19,7 @@ mod filters;
 mod hostile;
 mod lifecycle;
 mod log_privacy;
+mod map;
 mod model;
 mod moderation;
 mod nearby;

@@ -158,7 +158,10 @@ testkit::on_both! {
         let id = app.post(CATTLE).by(&farm).json(&with(full(), "/files", files)).send().await.ok()["id"].clone();
         system.archive(&gone);
         let path = format!("/v1/public/listings/{}", id.as_str().unwrap());
-        let expected = json!([{"id": image, "name": "bull.jpg", "url": format!("https://system.example/{image}")}]);
+        let expected = json!([{"id": image, "name": "bull.jpg", "url": format!("https://system.example/{image}"), "urls": {
+            "160": format!("https://system.example/{image}?width=160"), "320": format!("https://system.example/{image}?width=320"),
+            "640": format!("https://system.example/{image}?width=640"), "1280": format!("https://system.example/{image}?width=1280"),
+        }}]);
         for path in [&path, &path] {
             assert_eq!(read(&app, path).await["files"], expected);
         }

@@ -4,7 +4,8 @@ use serde_json::json;
 use testkit::{App, Backend, User};
 
 use crate::lifecycle::{draft, to};
-use crate::sample::{create, full, search, start};
+use crate::sample::{create, full, search, start, start_with};
+use crate::saved_searches::save;
 
 const MINE: &str = "isWishlisted=true";
 
@@ -38,6 +39,57 @@ testkit::on_both! {
         call(&app, "DELETE", &ann, &third).await.ok();
         assert_eq!(search(&app, &ann, MINE).await, [first.as_str()]);
         assert_eq!(search(&app, &farm, MINE).await, [first.as_str()]);
+    }
+
+    async fn listings_say_whether_they_are_on_the_readers_wishlist(backend) {
+        let (app, farm) = (start_with(backend, |settings| settings.public_listings = true).await, User::of("farm"));
+        let (ann, bob) = (User::individual("ann"), User::individual("bob"));
+        let mut made = Vec::new();
+        for _ in 0..3 {
+            made.push(create(&app, &farm, &full()).await);
+        }
+        let wished = &made[1];
+        call(&app, "PUT", &ann, wished).await.ok();
+        let saved = save(&app, &ann, json!({}), false).await;
+        let ids = made.join(",");
+        for path in ["/v1/listings?sortDesc=false", &format!("/v1/listings/by-ids?ids={ids}"), &format!("{saved}/listings?sortBy=createdAt")] {
+            let found = app.get(path).by(&ann).send().await.ok();
+            let marks: Vec<_> = found.as_array().unwrap().iter().map(|listing| listing["isWishlisted"].clone()).collect();
+            assert_eq!(marks, [json!(false), json!(true), json!(false)], "{path}");
+        }
+        let path = format!("/v1/listings/{wished}");
+        for (user, expected) in [(&ann, true), (&bob, false), (&farm, false)] {
+            assert_eq!(app.get(&path).by(user).send().await.ok()["isWishlisted"], expected);
+        }
+        // The tag does not cover it.
+        let tag = app.get(&path).by(&ann).send().await.header("etag").to_owned();
+        call(&app, "DELETE", &ann, wished).await.ok();
+        assert_eq!(app.get(&path).by(&ann).header("if-none-match", &tag).send().await.status, 304);
+        assert_eq!(app.get(&path).by(&ann).send().await.ok()["isWishlisted"], false);
+        for path in ["/v1/public/listings".to_owned(), format!("/v1/public/listings/{wished}")] {
+            assert!(!app.get(&path).send().await.text().contains("isWishlisted"));
+        }
+        let csv = app.get("/v1/listings?format=CSV").by(&ann).send().await.text();
+        assert!(!csv.contains("true") && csv.lines().count() > 3, "{csv}");
+    }
+
+    async fn listings_are_read_by_ids(backend) {
+        let (app, farm, other) = (start(backend).await, User::of("farm"), User::of("other"));
+        let (secret, open) = (draft(&app, &farm).await, create(&app, &farm, &full()).await);
+        let path = format!("/v1/listings/by-ids?ids={open},{secret},x,%20{open},01955bf1-6c00-7a10-8000-00000000ffff");
+        let found = app.get(&path).by(&other).send().await;
+        assert_eq!(found.header("x-missing-ids"), format!("{secret},01955bf1-6c00-7a10-8000-00000000ffff"));
+        let expected = app.get(&format!("/v1/listings/{open}")).by(&other).send().await.ok();
+        assert_eq!(found.ok(), json!([expected]));
+        let found = app.get(&path).by(&farm).send().await.ok();
+        assert_eq!(crate::sample::ids(&found), [open.as_str(), &secret], "in the order of the request");
+        let many = vec![open.as_str(); 101].join(",");
+        for (query, error) in [("", "ids required"), (&format!("?ids={many}"), "ids length"), ("?ids=", "ids required")] {
+            assert_eq!(app.get(&format!("/v1/listings/by-ids{query}")).by(&farm).send().await.errors(), [error]);
+        }
+        let hundred = vec![open.as_str(); 100].join(",");
+        assert_eq!(app.get(&format!("/v1/listings/by-ids?ids={hundred}")).by(&farm).send().await.ok().as_array().unwrap().len(), 1);
+        app.get(&path).send().await.error(401);
     }
 
     async fn closed_listings_stay_on_the_wishlist(backend) {

@@ -82,6 +82,8 @@ RULES_BEYOND_SCHEMA = [
     (r"upload_file", r"organisations", "length"),  # of the list and of its elements
     # A comma separates the values of a filter, so a value must not contain one.
     (LISTING, r"properties\.(breed|breedType|breedSociety)", "format"),
+    (r"search_listings", r"near", "unknown_reference"),
+    (r"search_listings", r"bbox", "range"),  # other limits for longitudes and latitudes
     (r"search_listings", r"latitude|longitude", "required"),  # both or neither; distances need both
     (LISTING, PRICES, "required"),  # depends on the type of the price
     (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words

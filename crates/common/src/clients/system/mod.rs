@@ -21,7 +21,7 @@ mod tests;
 
 pub use client::SystemClient;
 pub use found::FoundFiles;
-pub use image_links::ImageLinkClient;
+pub use image_links::{ImageLinkClient, ImageLinks};
 pub use model::DueShare;
 pub use places::{PlaceClient, PostcodePoint, PostcodeQuery};
 pub use public::PublicCall;

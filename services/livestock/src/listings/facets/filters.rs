@@ -9,7 +9,9 @@ use super::columns::{Columns, FacetRow, Texts};
 use super::measures::{Ages, Place};
 use super::model::FacetColumns;
 use crate::listings::calendar::{born_after, born_until, day};
-use crate::listings::geo::{BoundingBox, MAX_ROUNDING_KM, MapPoint, Point, squared_chord, squared_chord_of};
+use crate::listings::geo::{
+    BoundingBox, MAX_ROUNDING_KM, MapBox, MapPoint, Point, squared_chord, squared_chord_of,
+};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, StatusFilter};
 use crate::listings::search_text::has_all_words;
 
@@ -239,6 +241,7 @@ pub(crate) struct OneListing<'a> {
     texts: Texts,
     columns: Columns,
     ages: Ages,
+    point: MapPoint,
     place: Place,
     search_text: &'a str,
 }
@@ -249,13 +252,13 @@ impl<'a> OneListing<'a> {
         let (mut texts, mut table) = (Texts::default(), Columns::default());
         table.insert(0, texts.row(columns));
         let search_text = columns.search_text.as_deref().unwrap_or_default();
-        let (ages, (place, _)) = (Ages::of(columns), Place::of(columns));
-        Self { texts, columns: table, ages, place, search_text }
+        let (ages, (place, point)) = (Ages::of(columns), Place::of(columns));
+        Self { texts, columns: table, ages, point, place, search_text }
     }
 
     /// Returns true if the listing passes all filters.
     pub(crate) fn passes(&self, filters: &SearchFilters) -> bool {
-        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages, &self.place))
+        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages, self.point, &self.place))
             && CompiledFilters::of(&filters.exact, &self.texts).rejected_by(&self.columns, 0) == 0
             && has_all_words(self.search_text, &filters.words)
     }
@@ -462,19 +465,21 @@ struct BoxLimit {
     bbox: BoundingBox,
     /// See [`BoundingBox::heights`].
     heights: RangeInclusive<f64>,
-    /// The range of the `y` of [`MapPoint`]s, a little wider than the box: those of listings were converted twice.
-    rows: RangeInclusive<u32>,
+    /// A little larger than the box.
+    on_map: MapBox,
+    /// A little smaller than the box; absent if nothing is left.
+    inner: Option<MapBox>,
 }
 
 impl BoxLimit {
     fn of(bbox: BoundingBox) -> Self {
-        let row = |lat: f64| MapPoint::of(Point { lat: lat.clamp(-90.0, 90.0), lon: 0.0 }).y;
-        let rows = row(bbox.north).saturating_sub(16)..=row(bbox.south).saturating_add(16);
-        Self { bbox, heights: bbox.heights(), rows }
+        let on_map = MapBox::around(&bbox);
+        Self { bbox, heights: bbox.heights(), on_map, inner: on_map.inner() }
     }
 
-    fn contains(&self, place: &Place) -> bool {
-        self.bbox.has_longitude(place.lon) && self.heights.contains(&place.unit_vector[2])
+    fn contains(&self, MapPoint { x, y }: MapPoint, place: &Place) -> bool {
+        self.inner.is_some_and(|inner| inner.contains(x, y))
+            || self.bbox.has_longitude(place.lon) && self.heights.contains(&place.unit_vector[2])
     }
 }
 
@@ -501,14 +506,14 @@ impl RangeFilters {
         })
     }
 
-    /// Returns the range of [`MapPoint`]s from north to south outside of which no listing passes.
-    pub(crate) fn map_rows(&self) -> Option<RangeInclusive<u32>> {
-        self.bbox.as_ref().map(|bbox| bbox.rows.clone())
+    /// Returns the box on the map outside of which no listing passes.
+    pub(crate) fn box_on_map(&self) -> Option<MapBox> {
+        self.bbox.as_ref().map(|bbox| bbox.on_map)
     }
 
     /// Returns whether a listing passes all filters.
-    pub(crate) fn passes(&self, ages: Ages, place: &Place) -> bool {
-        self.bbox.as_ref().is_none_or(|bbox| bbox.contains(place))
+    pub(crate) fn passes(&self, ages: Ages, point: MapPoint, place: &Place) -> bool {
+        self.bbox.as_ref().is_none_or(|bbox| bbox.contains(point, place))
             && self.within.as_ref().is_none_or(|within| within.contains(place.unit_vector))
             && self.min_age.as_ref().is_none_or(|limit| {
                 ages.min().is_some_and(|age| age >= limit.age.scaled())

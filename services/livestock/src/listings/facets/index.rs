@@ -1,4 +1,4 @@
-//! The index that facets are counted over: the columns of all listings, 130 bytes for each, and their words.
+//! The index that facets are counted over: the columns of all listings, 120 bytes for each, and their words.
 //!
 //! A listing has a slot: its place in the order of ids. Listings are never deleted, and a new one usually has the
 //! greatest id, so that it is appended.
@@ -40,8 +40,9 @@ pub(crate) struct FacetIndex {
     columns: Columns,
     ages: Vec<Ages>,
     places: Vec<Place>,
-    /// The `y` of the [`MapPoint`](crate::listings::geo::MapPoint) of each listing, apart, so that boxes are found fast.
-    map_rows: Vec<u32>,
+    /// The [`MapPoint`] of each listing, in two arrays, so that boxes are found fast.
+    map_x: Vec<u32>,
+    map_y: Vec<u32>,
     prices: Vec<PriceRange>,
     /// The words that free-text queries compare.
     words: ListingWords,
@@ -83,7 +84,7 @@ impl FacetIndex {
     fn insert(&mut self, columns: &FacetColumns) {
         let texts_before = self.text_count();
         let (new, ages) = (self.texts.row(columns), Ages::of(columns));
-        let (place, map_row) = Place::of(columns);
+        let (place, MapPoint { x, y }) = Place::of(columns);
         let prices = PriceRange::of(columns, &mut self.texts);
         let text = columns.search_text.as_deref().unwrap_or_default();
         match self.ids.binary_search(&columns.id) {
@@ -95,7 +96,7 @@ impl FacetIndex {
                 }
                 self.columns.replace(at, new);
                 (self.ages[at], self.places[at], self.prices[at]) = (ages, place, prices);
-                self.map_rows[at] = map_row;
+                (self.map_x[at], self.map_y[at]) = (x, y);
                 self.words.replace(at, new.organisation, text);
                 self.added_texts += self.text_count() - texts_before;
             }
@@ -105,7 +106,8 @@ impl FacetIndex {
                 self.columns.insert(at, new);
                 self.ages.insert(at, ages);
                 self.places.insert(at, place);
-                self.map_rows.insert(at, map_row);
+                self.map_x.insert(at, x);
+                self.map_y.insert(at, y);
                 self.prices.insert(at, prices);
                 self.words.insert(at, new.organisation, text);
             }
@@ -204,14 +206,16 @@ impl FacetIndex {
         mut visit: impl FnMut(usize, &[u8]),
     ) {
         let words = self.words.filter(&filters.words, filters.audience, &stored.long_texts);
-        let map_rows = filters.ranges.as_ref().and_then(|ranges| ranges.map_rows());
+        let on_map = filters.ranges.as_ref().and_then(|ranges| ranges.box_on_map());
         let mut bits = [0; BLOCK];
         let mut scan_block = |start: usize, len: usize| {
             let bits = &mut bits[..len];
             compiled.reject(&self.columns, start..start + len, bits);
-            if let Some(rows) = &map_rows {
-                for (bits, row) in bits.iter_mut().zip(&self.map_rows[start..start + len]) {
-                    *bits |= if rows.contains(row) { 0 } else { rejected::BY_ALL };
+            if let Some(on_map) = on_map {
+                let range = start..start + len;
+                let points = self.map_x[range.clone()].iter().zip(&self.map_y[range]);
+                for (bits, (x, y)) in bits.iter_mut().zip(points) {
+                    *bits |= if on_map.contains(*x, *y) { 0 } else { rejected::BY_ALL };
                 }
             }
             if !filters.is_cached() {
@@ -256,13 +260,13 @@ impl FacetIndex {
         let mut cells = zoom.map(Cells::new);
         let mut without_coordinates = 0;
         self.each_match(filters, &compiled, stored, |at| {
-            let place = &self.places[at];
-            if !place.is_known() {
+            let point = MapPoint { x: self.map_x[at], y: self.map_y[at] };
+            if point == MapPoint::NOWHERE {
                 without_coordinates += 1;
             } else if let Some(cells) = &mut cells {
                 cells.add(match filters.audience {
-                    Audience::Callers => MapPoint { x: MapPoint::x_of(place.lon), y: self.map_rows[at] },
-                    Audience::Visitors => place.shown,
+                    Audience::Callers => point,
+                    Audience::Visitors => self.places[at].shown,
                 });
             }
         });
@@ -272,7 +276,8 @@ impl FacetIndex {
     /// Returns whether the listing in a slot passes range filters and has all words of a query.
     #[inline]
     fn passes(&self, at: usize, filters: &SearchFilters, words: Option<&WordFilter<'_>>) -> bool {
-        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages[at], &self.places[at]))
+        let point = MapPoint { x: self.map_x[at], y: self.map_y[at] };
+        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages[at], point, &self.places[at]))
             && words.is_none_or(|words| words.passes(at, self.ids[at]))
     }
 

@@ -54,18 +54,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Converts the columns of a listing. Also returns the `y` of its [`MapPoint`].
-    pub(crate) fn of(columns: &FacetColumns) -> (Self, u32) {
-        let unit_vector = [columns.x, columns.y, columns.z].map(|part| part.unwrap_or(f64::NAN));
-        let lat = unit_vector[2].clamp(-1.0, 1.0).asin().to_degrees();
-        let lon = columns.lon.unwrap_or(f64::NAN);
+    /// Converts the columns of a listing. Also returns its place on the map.
+    pub(crate) fn of(columns: &FacetColumns) -> (Self, MapPoint) {
+        let (Some(x), Some(y), Some(z), Some(lon)) = (columns.x, columns.y, columns.z, columns.lon) else {
+            let nowhere = MapPoint::NOWHERE;
+            return (Self { unit_vector: [f64::NAN; 3], lon: f64::NAN, shown: nowhere }, nowhere);
+        };
+        let (unit_vector, lat) = ([x, y, z], z.clamp(-1.0, 1.0).asin().to_degrees());
         let shown = MapPoint::of(Point::rounded(unit_vector));
-        (Self { unit_vector, lon, shown }, MapPoint::of(Point { lat, lon }).y)
-    }
-
-    /// Returns whether the listing has coordinates.
-    pub(crate) fn is_known(&self) -> bool {
-        !self.lon.is_nan()
+        (Self { unit_vector, lon, shown }, MapPoint::of(Point { lat, lon }))
     }
 }
 

@@ -3,10 +3,10 @@
 
 pub(super) mod store;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use common::system::{ImageLinkClient, PublicCall};
+use common::system::{ImageLinkClient, ImageLinks, PublicCall};
 use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Error, Format, Visitor};
@@ -92,8 +92,11 @@ struct PublicImage {
     /// The name of the file.
     name: String,
     /// A link that needs no token, valid for at least an hour.
-    #[schema(value_type = String)]
-    url: Arc<str>,
+    url: String,
+    /// Such links to smaller images, by their width in pixels.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(required = false)]
+    urls: BTreeMap<String, String>,
 }
 
 impl Listing {
@@ -106,13 +109,14 @@ impl Listing {
 }
 
 impl PublicListing {
-    fn new(listing: Listing, near: Option<Near>, links: &HashMap<Id, Arc<str>>) -> Self {
+    fn new(listing: Listing, near: Option<Near>, links: &HashMap<Id, Arc<ImageLinks>>) -> Self {
         let listing = listing.for_visitors();
         let point = listing.location.as_ref().and_then(Location::point);
         let distance = |(near, point): (Near, _)| distance_km(near.point.unit_vector(), point);
         let to_image = |file: FileReference| {
-            let url = links.get(&Id::parse(&file.id)?)?.clone();
-            Some(PublicImage { id: file.id, name: file.name, url })
+            let links = links.get(&Id::parse(&file.id)?)?;
+            let (url, urls) = (links.url.clone(), links.urls.clone());
+            Some(PublicImage { id: file.id, name: file.name, url, urls })
         };
         Self {
             distance_km: near.zip(point.map(Point::unit_vector)).map(distance),

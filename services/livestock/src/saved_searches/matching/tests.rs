@@ -172,7 +172,7 @@ fn searches_for_closed_listings_are_not_held() {
     let mut index = SearchIndex::default();
     for (status, held) in [("sold", 0), ("draft", 0), ("cancelled", 0), ("active-buying", 1)] {
         let parameters = json!({"f:status": status});
-        insert(&mut index, 1, 1, &rules.search(parameters.as_object().unwrap(), &[]).unwrap());
+        insert(&mut index, 1, 1, &rules.search(parameters.as_object().unwrap(), None, &[]).unwrap());
         assert_eq!(index.len(), held, "{status}");
     }
 }
@@ -182,7 +182,7 @@ fn ages_of_dogs_are_those_of_the_day() {
     let rules = ParameterRules::new(Arc::new(Categories::open(None).unwrap())).unwrap();
     let mut index = SearchIndex::default();
     let parameters = json!({"minAge": "12"});
-    insert(&mut index, 1, 1, &rules.search(parameters.as_object().unwrap(), &[]).unwrap());
+    insert(&mut index, 1, 1, &rules.search(parameters.as_object().unwrap(), None, &[]).unwrap());
     let mut dog = listing(&mut StdRng::seed_from_u64(1), 1);
     (dog.columns.min_age, dog.columns.max_age) = (None, None);
     let at = |text| Timestamp::parse(text).unwrap();

@@ -60,6 +60,11 @@ impl RandomSearch {
             ("f:organisationId", one(rng, &FARMS).to_owned()),
             ("isWishlisted", "true".to_owned()),
         ];
+        if let Some((lat, lon)) = PLACES.choose(rng) {
+            let (to_lat, to_lon) = PLACES.choose(rng).unwrap();
+            let (south, north) = (lat.min(*to_lat), lat.max(*to_lat));
+            filters.push(("bbox", format!("{lon},{south},{to_lon},{north}")));
+        }
         filters.retain(|_| rng.random_bool(0.15));
         let point = PLACES.choose(rng).filter(|_| rng.random_bool(0.4)).copied();
         if point.is_some() && rng.random_bool(0.6) {
@@ -236,6 +241,15 @@ fn matches(
         "query" => has_words(listing, value),
         "f:organisationId" => listing["organisationId"] == *value,
         "isWishlisted" => wishlist.contains(listing["id"].as_str().unwrap()),
+        "bbox" => {
+            let edges: Vec<f64> = value.split(',').map(|edge| edge.parse().unwrap()).collect();
+            let [west, south, east, north] = edges[..] else { panic!("{value}") };
+            let at = |name: &str| listing.pointer("/location/coordinates")?[name].as_f64();
+            at("lat").zip(at("lon")).is_some_and(|(lat, lon)| {
+                let is_east = west <= lon && lon <= east || west > east && (lon >= west || lon <= east);
+                is_east && south <= lat && lat <= north
+            })
+        }
         "distanceKm" => haversine(listing, search.point).is_some_and(|km| km <= number()),
         other => panic!("{other}"),
     }
