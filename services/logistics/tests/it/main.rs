@@ -119,6 +119,11 @@ fn without(mut form: Value, member: &str) -> Value {
     form
 }
 
+/// Returns a response without its warnings, which are not stored.
+fn without_warnings(response: Value) -> Value {
+    without(response, "warnings")
+}
+
 /// Patches a load.
 async fn patch(app: &App, user: &User, id: &str, members: &Value) -> testkit::TestResponse {
     app.call("PATCH", &format!("/v1/loads/{id}")).by(user).json(members).send().await

@@ -262,7 +262,7 @@ impl BatchRow {
             name = name.or_else(|| default.name.clone());
         }
         let lacks_name = |id: &Option<ExternalId>, name: &Option<Name>| {
-            name.is_none() && id.as_ref().is_some_and(|id| context.names.names.name(id, None).is_none())
+            name.is_none() && id.as_ref().is_some_and(|id| context.names.names.supplied(id).is_none())
         };
         let (organiser_lacks_name, carrier_lacks_name) =
             (lacks_name(&id, &name), lacks_name(&carrier_id, &carrier_name));
