@@ -59,6 +59,8 @@ diesel::table! {
         carrier_key -> Nullable<Text>,
         /// The commodity's name in lower case.
         commodity_key -> Text,
+        /// The id of the commodity. NULL if an older version stored or changed the load and it was not filled in yet.
+        commodity_id -> Nullable<Integer>,
         /// The agreed weight in ten-thousandths of a tonne.
         weight -> Nullable<BigInt>,
         /// The net weight in ten-thousandths of a tonne.
