@@ -49,6 +49,7 @@ mod search;
 mod search_csv;
 mod search_model;
 mod standby;
+mod sums;
 mod webhooks;
 mod xlsx_export;
 

@@ -161,7 +161,9 @@ impl BatchRow {
             }
         };
         add("reference", json!(self.reference));
-        add("deliveryDateISO", json!(self.delivery_date));
+        // As loads have it, with which it is compared.
+        let instant = self.delivery_date.start().map(|at| json!(at));
+        add("deliveryDateISO", instant.unwrap_or_else(|| json!(self.delivery_date)));
         add("commodityId", json!(commodity_id));
         add("weight", json!(self.weight));
         add("weightNet", json!(self.weight_net));
