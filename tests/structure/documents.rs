@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::files::Files;
 
-/// Returns the request bodies, required parameters and form fields without an example.
+/// Returns the request bodies, required parameters, form fields and successful responses without an example.
 ///
 /// Swagger UI fills in every field of a form that has no choices: without an example it sends `string`.
 pub fn missing_examples(files: &Files) -> Vec<String> {
@@ -15,6 +15,16 @@ pub fn missing_examples(files: &Files) -> Vec<String> {
         let required = parameters.filter(|parameter| parameter["required"] == true);
         let without = required.filter(|parameter| parameter.get("example").is_none());
         violations.extend(without.map(|parameter| missing(text(&parameter["name"]))));
+        let responses = operation.value["responses"].as_object().into_iter().flatten();
+        let contents = responses.filter(|(status, _)| status.starts_with('2')).map(|(_, response)| &response["content"]);
+        for (media_type, body) in contents.filter_map(Value::as_object).flatten() {
+            let is_text = ["application/json", "text/csv"].contains(&media_type.as_str());
+            let reference = text(&body["schema"]["$ref"]).trim_start_matches('#');
+            let of_schema = operation.document.pointer(reference).and_then(|schema| schema.get("example"));
+            if is_text && body.get("example").is_none() && of_schema.is_none() {
+                violations.push(missing(&format!("the response ({media_type})")));
+            }
+        }
         for (media_type, body) in operation.value["requestBody"]["content"].as_object().into_iter().flatten()
         {
             let Some(example) = body.get("example") else {

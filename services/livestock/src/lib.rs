@@ -97,6 +97,7 @@ impl Livestock {
 impl Service for Livestock {
     const NAME: &'static str = "livestock";
     const TITLE: &'static str = "Drover livestock";
+    const EXAMPLES: &'static str = include_str!("../examples.json");
     const ABOUT: &'static str = "Listings of animals and supplies, offered or wanted";
     const PORT: u16 = 8083;
     const TAGS: &'static [(&'static str, &'static str)] = &[

@@ -73,6 +73,7 @@ pub struct Logistics {
 impl Service for Logistics {
     const NAME: &'static str = "logistics";
     const TITLE: &'static str = "Drover logistics";
+    const EXAMPLES: &'static str = include_str!("../examples.json");
     const ABOUT: &'static str = "Loads of commodities: creation, search, proof of delivery and notifications";
     const PORT: u16 = 8082;
     const TAGS: &'static [(&'static str, &'static str)] = &[

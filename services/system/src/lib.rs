@@ -72,6 +72,7 @@ pub struct System {
 impl Service for System {
     const NAME: &'static str = "system";
     const TITLE: &'static str = "Drover system";
+    const EXAMPLES: &'static str = include_str!("../examples.json");
     const ABOUT: &'static str =
         "Stores uploaded files, resolves places and addresses, and lists countries and regions.";
     const PORT: u16 = 8081;

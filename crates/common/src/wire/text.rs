@@ -119,10 +119,6 @@ text!(
     Note, 1..=1000, LINES, Lines
 );
 text!(
-    /// A message or note: 1 to 2,000 characters, tabs and line breaks allowed.
-    Message, 1..=2000, LINES, Lines
-);
-text!(
     /// The reason of an action: 1 to 1,000 characters.
     Reason, 1..=1000, LINE, Line
 );

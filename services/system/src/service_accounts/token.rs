@@ -40,6 +40,7 @@ enum GrantType {
 
 /// A token (RFC 6749, section 5.1).
 #[derive(Serialize, ToSchema)]
+#[schema(example = json!({ "access_token": "eyJhbGciOiJFZERTQSJ9…", "token_type": "Bearer", "expires_in": 600 }))]
 pub(super) struct TokenResponse {
     /// The token, for `Authorization: Bearer`.
     access_token: String,
