@@ -115,6 +115,10 @@ text!(
     LongText, 0..=10000, LINES, Lines
 );
 text!(
+    /// A message to others: 1 to 2,000 characters, tabs and line breaks allowed.
+    Message, 1..=2000, LINES, Lines
+);
+text!(
     /// A note: 1 to 1,000 characters, tabs and line breaks allowed.
     Note, 1..=1000, LINES, Lines
 );

@@ -79,6 +79,7 @@ const MEMBERS: [Member; 20] = [
     read_only("updatedAtUTC"),
     read_only("publishedAtUTC"),
     read_only("distanceKm"),
+    read_only("isWishlisted"),
     read_only("warnings"),
 ];
 
