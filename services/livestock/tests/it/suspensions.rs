@@ -10,7 +10,12 @@ use crate::sample::{CATTLE, create, full, start_with};
 
 async fn suspend(app: &App, action: &str) {
     let path = format!("/v1/organisations/farm/{action}");
-    app.post(&path).by(&User::admin()).json(&json!({"reason": "The animals do not exist."})).send().await.ok();
+    app.post(&path)
+        .by(&User::admin())
+        .json(&json!({"reason": "The animals do not exist."}))
+        .send()
+        .await
+        .ok();
 }
 
 async fn found(app: &App, user: &User, query: &str) -> Vec<Value> {
