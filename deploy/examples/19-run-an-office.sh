@@ -3,6 +3,7 @@
 # Owen checks his sheet. The service finds out how it was written, and what is wrong with it: a misspelt commodity.
 curl "$LOGISTICS/v1/loads/batch" \
     -H "Authorization: Bearer $OWEN" \
+    -F organisationId=border-grain \
     -F dryRun=true \
     -F dateOrder=auto \
     -F decimal=auto \
@@ -21,6 +22,7 @@ CSV
 # He takes the suggestion, and imports the same sheet with this correction.
 curl "$LOGISTICS/v1/loads/batch" \
     -H "Authorization: Bearer $OWEN" \
+    -F organisationId=border-grain \
     -F dateOrder=auto \
     -F decimal=auto \
     -F 'corrections=[{"row": 1, "column": "commodityName", "value": "Milling Wheat"}]' \
@@ -50,6 +52,7 @@ curl "$LOGISTICS/v1/organisations?query=hereford%20haul" \
 # The next sheet needs no id: the name is that of exactly one organisation of the address book.
 curl "$LOGISTICS/v1/loads/batch" \
     -H "Authorization: Bearer $OWEN" \
+    -F organisationId=border-grain \
     -F dryRun=true \
     -F "file=@-;filename=next.csv;type=text/csv" <<CSV
 reference,deliveryDateISO,commodityName,weight,carrierName
@@ -61,6 +64,7 @@ CSV
 # The buyer moved a delivery and changed a weight. Owen mends his sheet, and imports it again: only these loads change.
 curl "$LOGISTICS/v1/loads/batch" \
     -H "Authorization: Bearer $OWEN" \
+    -F organisationId=border-grain \
     -F ifExists=update \
     -F matchBy=reference \
     -F dateOrder=auto \

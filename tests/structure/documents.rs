@@ -16,7 +16,8 @@ pub fn missing_examples(files: &Files) -> Vec<String> {
         let without = required.filter(|parameter| parameter.get("example").is_none());
         violations.extend(without.map(|parameter| missing(text(&parameter["name"]))));
         let responses = operation.value["responses"].as_object().into_iter().flatten();
-        let contents = responses.filter(|(status, _)| status.starts_with('2')).map(|(_, response)| &response["content"]);
+        let contents =
+            responses.filter(|(status, _)| status.starts_with('2')).map(|(_, response)| &response["content"]);
         for (media_type, body) in contents.filter_map(Value::as_object).flatten() {
             let is_text = ["application/json", "text/csv"].contains(&media_type.as_str());
             let reference = text(&body["schema"]["$ref"]).trim_start_matches('#');

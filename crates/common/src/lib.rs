@@ -39,7 +39,7 @@ pub use config::Config;
 pub use extract::idempotency::{self, Effect, Fingerprint, Idempotency};
 pub use extract::{
     Body, FormBody, IdsParams, MergePatch, PathId, Query, QueryValidator, check_path_text, documents_by_ids,
-    multipart,
+    multipart, organisation_id_of_path,
 };
 pub use middleware::rate_limit::ClientAddress;
 pub use middleware::request_lifecycle::IsHead;

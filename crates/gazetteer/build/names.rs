@@ -20,8 +20,9 @@ const ABBREVIATIONS: [(&str, &str); 4] =
 pub(crate) fn write_all(source: &SourceData, entities: &[(u32, Entity)]) -> Result {
     let britain = source.countries.iter().position(|row| &row[0] == "GB");
     let is_british = |place: &PlaceRecord| Some(place.country.index()) == britain;
+    let british = source.places.iter().filter(|place| is_british(place));
     let british_places: HashSet<String> =
-        source.places.iter().filter(|place| is_british(place)).map(|place| fold(&place.name)).collect();
+        british.flat_map(|place| place.aliases.iter().chain([&place.name])).map(|name| fold(name)).collect();
     let names = |entity: &Entity| {
         let mut names = names(entity);
         if let Entity::Region(_, region) = entity {

@@ -66,7 +66,10 @@ pub(crate) fn county_names(source: &SourceData, region: &RegionRecord) -> Vec<St
     let mut all = Vec::new();
     for (names, isos) in IRISH.iter().chain(&BRITISH) {
         let county = format!(" {} ", fold(names.split('|').next().unwrap_or_default()));
-        let has_name = |region: &RegionRecord| format!(" {} ", fold(&region.name)).contains(&county);
+        let has_name = |region: &RegionRecord| {
+            let names = region.aliases.iter().chain([&region.name]);
+            names.map(|name| format!(" {} ", fold(name))).any(|name| name.contains(&county))
+        };
         let is_part = |region: &RegionRecord| {
             region.iso.strip_prefix("GB-").is_some_and(|iso| isos.split(' ').any(|part| part == iso))
         };

@@ -7,6 +7,11 @@ use crate::tables::IRISH_BORDER;
 /// Atlantic to the Irish Sea.
 const SEA: [(f64, f64); 3] = [(56.0, -6.7443), (56.0, -5.0), (53.8702, -5.0)];
 
+/// Returns true if a point in degrees may be nearer to a place on the other side of the border than to one on its own.
+pub(crate) fn is_near(lat: f64, lon: f64) -> bool {
+    (53.6..=55.6).contains(&lat) && (-8.6..=-5.2).contains(&lon)
+}
+
 /// Returns true if a point in degrees is on the side of Northern Ireland. The line is at most 75 m from the border.
 pub(crate) fn is_northern(lat: f64, lon: f64) -> bool {
     let line = IRISH_BORDER.iter().map(|point| Coordinates::read(point).degrees());

@@ -15,13 +15,12 @@ pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
             Some(number) => (number, part.chars().last()),
             None => (part, None),
         };
-        match (number, letter) {
-            ("", Some(_)) => *letters.last_mut().filter(|letter| letter.is_none())? = letter,
-            _ => {
-                let is_digit = |c: char| c.is_ascii_digit() || "+-.".contains(c);
-                numbers.push(number.parse().ok().filter(|_| number.chars().all(is_digit))?);
-                letters.push(letter);
-            }
+        if number.is_empty() {
+            *letters.last_mut().filter(|letter| letter.is_none())? = letter;
+        } else {
+            let is_digit = |c: char| c.is_ascii_digit() || "+-.".contains(c);
+            numbers.push(number.parse().ok().filter(|_| number.chars().all(is_digit))?);
+            letters.push(letter);
         }
     }
     let is_certain = plain.contains(['.', '-']) || letters.contains(&Some('N'));

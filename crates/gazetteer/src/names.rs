@@ -25,6 +25,10 @@ impl EntitySet {
         self.0[entity as usize / 64] |= 1 << (entity % 64);
     }
 
+    fn contains(&self, entity: u32) -> bool {
+        self.0[entity as usize / 64] >> (entity % 64) & 1 == 1
+    }
+
     /// Returns the entities that are not in `other`.
     fn difference(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(&other.0).for_each(|(bits, other)| *bits &= !other);
@@ -49,8 +53,8 @@ pub(crate) struct NameMatches {
     pub exact: EntitySet,
     /// The name starts with the text.
     pub prefix: EntitySet,
-    /// Those of `prefix` in whose name a word ends where the text ends.
-    pub whole_words: EntitySet,
+    /// Those of `prefix` in whose name a word ends where the text ends, by rank.
+    pub whole_words: Vec<u32>,
     /// Each word of the text is the start of a word of the name, each of a different one.
     pub words: EntitySet,
 }
@@ -64,7 +68,7 @@ pub(crate) fn match_names(text: &str) -> NameMatches {
             end if is_whole_name => {
                 matches.prefix.insert(entity);
                 if end == b' ' {
-                    matches.whole_words.insert(entity);
+                    matches.whole_words.push(entity);
                 }
             }
             _ => matches.words.insert(entity),
@@ -74,7 +78,9 @@ pub(crate) fn match_names(text: &str) -> NameMatches {
         match_words(text, &mut matches.words);
     }
     matches.prefix = matches.prefix.difference(&matches.exact);
-    matches.whole_words = matches.whole_words.difference(&matches.exact);
+    matches.whole_words.retain(|entity| matches.prefix.contains(*entity));
+    matches.whole_words.sort_unstable();
+    matches.whole_words.dedup();
     matches.words = matches.words.difference(&matches.exact).difference(&matches.prefix);
     matches
 }

@@ -27,6 +27,9 @@ const MAX_CODE_WORDS: usize = 3;
 /// How many times the inhabitants of the largest exact match make an entity well-known whose name starts with the text.
 const WELL_KNOWN_FACTOR: u32 = 10;
 
+/// Inhabitants of a place for which the data has none: "Callow" is the village, not Callow Hill.
+const ASSUMED_POPULATION: u32 = 1_000;
+
 /// The postcodes and entities that a text matches.
 #[derive(Default)]
 pub(crate) struct TextMatches {
@@ -48,7 +51,7 @@ impl TextMatches {
             postcodes.exact.iter().copied().chain(names.map(Item::from_entity))
         };
         let prefix = move || {
-            let names = names.prefix.iter().filter(|entity| !well_known.contains(entity));
+            let names = names.prefix.iter().filter(|entity| well_known.binary_search(entity).is_err());
             postcodes.prefix.iter().copied().chain(names.map(Item::from_entity))
         };
         let words = preferred_first(preferred, || names.words.iter().map(Item::from_entity));
@@ -61,22 +64,18 @@ impl TextMatches {
     /// Returns the places in preferred countries that people mean although their name only starts with the text: those with
     /// far more inhabitants than each exact match there, by rank.
     pub(crate) fn well_known(&self, preferred: CountrySet, filter: &Filter) -> Vec<u32> {
-        if preferred.is_empty() {
+        if preferred.is_empty() || self.names.whole_words.is_empty() {
             return vec![];
         }
         let is_at_home = |entity: &u32| {
             let item = Item::from_entity(*entity);
             item.is_preferred(preferred) && admits(filter, item)
         };
+        let least = |exact: u32| inhabitants(exact).saturating_mul(WELL_KNOWN_FACTOR);
+        let least = self.names.exact.iter().find(is_at_home).map_or(0, least);
         let is_place =
             |entity: &u32| matches!(Item::from_entity(*entity), Item::Place(_) | Item::District(_));
-        let mut candidates = self.names.whole_words.iter().filter(is_place).filter(is_at_home).peekable();
-        if candidates.peek().is_none() {
-            return vec![];
-        }
-        // A place without known inhabitants counts as one with one.
-        let least = |exact: u32| entity(exact).population.max(1).saturating_mul(WELL_KNOWN_FACTOR);
-        let least = self.names.exact.iter().find(is_at_home).map_or(0, least);
+        let candidates = self.names.whole_words.iter().copied().filter(is_place).filter(is_at_home);
         candidates.take_while(|candidate| entity(*candidate).population >= least).collect()
     }
 
@@ -96,6 +95,14 @@ fn preferred_first<I: Iterator<Item = Item>>(
     let is_preferred = move |item: &Item| item.is_preferred(preferred);
     let first = (!preferred.is_empty()).then(&items).into_iter().flatten().filter(is_preferred);
     first.chain(items().filter(move |item| !is_preferred(item)))
+}
+
+/// Returns the inhabitants of an entity.
+fn inhabitants(number: u32) -> u32 {
+    match entity(number).population {
+        0 => ASSUMED_POPULATION,
+        known => known,
+    }
 }
 
 /// Restrictions of a search. An item must be in at least one area of each inner list.

@@ -89,6 +89,9 @@ fn nearest_in_state(lat: f64, lon: f64) -> u32 {
         |place| region_and_ancestors(Item::Place(place).region()).any(|r| Some(r) == northern_ireland);
     let is_irish = |place| Item::Place(place).country().iso == "IE";
     let place = place::nearest(lat, lon);
+    if !border::is_near(lat, lon) {
+        return place;
+    }
     match border::is_northern(lat, lon) {
         true if is_irish(place) => place::nearest_of(lat, lon, is_northern),
         false if is_northern(place) => place::nearest_of(lat, lon, is_irish),

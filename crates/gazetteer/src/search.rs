@@ -119,7 +119,8 @@ mod tests {
         let is_exact = |number: &u32| names[*number as usize].contains(&text);
         let largest =
             (0..names.len() as u32).filter(home).find(is_exact).map(|exact| entity(exact).population);
-        let least = largest.map_or(0, |population| 10 * u64::from(population.max(1)));
+        let or_assumed = |population| if population == 0 { 1_000 } else { u64::from(population) };
+        let least = largest.map_or(0, |population| 10 * or_assumed(population));
         let start = format!("{text} ");
         let all: Vec<bool> = (0..names.len() as u32)
             .map(|number| {

@@ -15,6 +15,8 @@ pub(crate) const SAVED_SEARCH: &str = "01955bf1-6c00-7a40-8000-000000000001";
 pub(crate) const SAVED_SEARCH_TO_DELETE: &str = "01955bf1-6c00-7a40-8000-000000000002";
 /// An active listing of another farm.
 pub(crate) const FOREIGN_LISTING: &str = "01955bf1-6c00-7a10-8000-000000000104";
+/// An organisation without listings.
+pub(crate) const ORGANISATION: &str = "empty-farm";
 /// An enquiry about [`LISTING`].
 pub(crate) const ENQUIRY: &str = "01955bf1-6c00-7a50-8000-000000000001";
 /// An open report of that listing, by a third user.

@@ -8,6 +8,7 @@ mod config;
 mod enquiries;
 mod examples;
 mod listings;
+mod organisations;
 mod personal_data;
 mod reports;
 mod saved_searches;
@@ -105,6 +106,7 @@ impl Service for Livestock {
         ("enquiries", "Enquiries of users about listings of others"),
         ("events", "What changed, to follow it: the feed of events"),
         ("listings", "Listings of animals and supplies, and their lifecycle"),
+        ("organisations", "Suspended organisations"),
         ("public listings", "Active listings for visitors without a token"),
         ("reports", "Reports of listings to the administrators"),
         ("saved searches", "Searches that a user saved, and notifications of the listings that match them"),
@@ -128,6 +130,7 @@ impl Service for Livestock {
     fn routes(v1: &mut ServiceConfig) {
         listings::routes(v1);
         enquiries::routes(v1);
+        organisations::routes(v1);
         reports::routes(v1);
         saved_searches::routes(v1);
         wishlist::routes(v1);

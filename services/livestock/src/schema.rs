@@ -112,6 +112,8 @@ diesel::table! {
         revision -> Nullable<BigInt>,
         // The organisation of the listing.
         owner_id -> Nullable<Text>,
+        // TRUE if the organisation was suspended then; otherwise NULL.
+        hidden -> Nullable<Bool>,
     }
 }
 
@@ -150,6 +152,16 @@ diesel::table! {
         user_id -> Text,
         listing_id -> database::IdSql,
         added_at -> database::TimestampSql,
+    }
+}
+
+diesel::table! {
+    suspended_organisations (organisation_id) {
+        organisation_id -> Text,
+        // The order of lists.
+        id -> database::IdSql,
+        reason -> Text,
+        suspended_at -> database::TimestampSql,
     }
 }
 
@@ -294,4 +306,11 @@ diesel::table! {
     }
 }
 
-diesel::allow_tables_to_appear_in_same_query!(listings, listing_events, spellings, wishlists, reports);
+diesel::allow_tables_to_appear_in_same_query!(
+    listings,
+    suspended_organisations,
+    listing_events,
+    spellings,
+    wishlists,
+    reports
+);

@@ -60,6 +60,8 @@ diesel::table! {
         carrier_key -> Nullable<Text>,
         /// The commodity's name as a key for sorting.
         commodity_key -> Text,
+        /// The id of the commodity. NULL if an older version stored or changed the load and it was not filled in yet.
+        commodity_id -> Nullable<Integer>,
         /// The agreed weight in ten-thousandths of a tonne.
         weight -> Nullable<BigInt>,
         /// The net weight in ten-thousandths of a tonne.

@@ -49,6 +49,27 @@ pub fn check_path_text(text: String) -> Result<String, Error> {
     if text.chars().all(is_named) { Ok(text) } else { Err(Error::NotFound) }
 }
 
+/// The most characters of an id, as in tokens.
+const MAX_ID_CHARS: usize = 200;
+
+/// Returns the id of an organisation in a path in the form in which requests name organisations.
+///
+/// # Errors
+/// 404 for control characters, 400 for an id that no request can name.
+pub fn organisation_id_of_path(text: String) -> Result<String, Error> {
+    let text = check_path_text(text)?;
+    let id = TextForm::Id.normalize(&text).into_owned();
+    let mut errors = ValidationErrors::default();
+    if !(1..=MAX_ID_CHARS).contains(&id.chars().count()) {
+        let data = json!({ "minimum": 1, "maximum": MAX_ID_CHARS });
+        errors.push_with("id", Code::Length, format!("must have 1 to {MAX_ID_CHARS} characters"), data);
+    } else if !is_plain_id(&id) {
+        errors.push("id", Code::Format, ID_MESSAGE);
+    }
+    errors.check()?;
+    Ok(id)
+}
+
 impl FromRequest for PathId {
     type Error = Error;
     type Future = Ready<Result<Self, Error>>;

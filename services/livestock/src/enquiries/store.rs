@@ -11,6 +11,7 @@ use webhooks::{Event, Subject};
 
 use super::model::{Enquiry, EnquiryForm, EnquiryStatus};
 use crate::listings::{self, Listing, Status, take_event_numbers};
+use crate::organisations::{check_not_suspended, is_suspended};
 use crate::schema::enquiries::{self, dsl as q};
 use crate::webhook_events::ENQUIRY;
 
@@ -25,7 +26,8 @@ const PRUNE_BATCH_SIZE: i64 = 1_000;
 /// Stores an enquiry about a listing, and the deliveries to the webhooks of its organisation. Returns its id.
 ///
 /// # Errors
-/// As [`listings::find`]; 409 if the listing is not active, belongs to the caller's organisation, or the caller has
+/// As [`listings::find`]; 403 if the caller's organisation is suspended; 409 if the listing is not active or its
+/// organisation is suspended, if it belongs to the caller's organisation, or the caller has
 /// enquired about it today; 429 if the caller has enquired 20 times today.
 pub(super) fn create(
     c: &mut AnyConnection,
@@ -33,12 +35,20 @@ pub(super) fn create(
     listing_id: Id,
     form: &EnquiryForm,
 ) -> Result<Id, Error> {
-    let document = listings::find(c, caller, listing_id)?;
+    if let Some(own) = &caller.organisation {
+        check_not_suspended(c, &own.id)?;
+    }
+    let suspended = || Error::conflict(Reason::ListingClosed, "This listing is not offered at the moment.");
+    let document = match listings::find(c, caller, listing_id) {
+        Err(Error::NotFound) if listings::is_of_suspended(c, listing_id)? => return Err(suspended()),
+        found => found?,
+    };
     let listing: Listing = document.parse()?;
     if caller.acts_for(&listing.organisation_id) {
         return Err(Error::conflict(Reason::OwnListing, "This listing is your own organisation's."));
     }
     match listing.status {
+        Status::Active if is_suspended(c, &listing.organisation_id)? => return Err(suspended()),
         Status::Active => {}
         Status::Draft => return Err(Error::conflict(Reason::ListingDraft, "This listing is a draft.")),
         _ => return Err(Error::conflict(Reason::ListingClosed, "This listing is closed.")),

@@ -47,7 +47,7 @@ pub(crate) use model::{Listing, Status};
 pub(crate) use near::find_point;
 pub(crate) use postcodes::LocationCompleter;
 pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, UNKNOWN_NEAR, sort_by};
-pub(crate) use store::{find, remove_by_moderation};
+pub(crate) use store::{find, is_of_suspended, remove_by_moderation};
 
 const CHANGES: &str = "drover_listings_changed_total";
 

@@ -77,6 +77,11 @@ pub(crate) struct Listing {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) is_wishlisted: Option<bool>,
+    /// `true` if the organisation of an active listing is suspended: only its own callers and `admin` read it. Never
+    /// stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) suspended: Option<bool>,
     /// Only in the response of the request that they are about: `ignored` at amounts that the type of the price does
     /// not use, `no_coordinates` at a postcode that gives no coordinates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -255,6 +260,11 @@ pub(crate) fn append_warnings(document: &mut String, warnings: &[Warning]) -> Re
     if warnings.is_empty() { Ok(()) } else { append(document, "warnings", &warnings) }
 }
 
+/// Appends that the organisation of a listing is suspended to its document.
+pub(crate) fn append_suspended(document: &mut String) -> Result<(), serde_json::Error> {
+    append(document, "suspended", &true)
+}
+
 /// Appends whether a listing is on the wishlist of the reader to its document.
 pub(crate) fn append_wishlisted(document: &mut String, is_wishlisted: bool) -> Result<(), serde_json::Error> {
     append(document, "isWishlisted", &is_wishlisted)
@@ -314,6 +324,7 @@ impl NewListing {
             published_at: (!self.is_draft).then_some(created_at),
             distance_km: None,
             is_wishlisted: None,
+            suspended: None,
             warnings: Vec::new(),
         }
     }

@@ -24,7 +24,8 @@ pub(crate) async fn find_point(
         return Ok(None);
     }
     let found = places.find_postcode(by, &PostcodeQuery { postcode, country: None }).await;
-    let found = found.map_err(|cause| Error::Unavailable(cause, "The system service, which has the places,"))?;
+    let found =
+        found.map_err(|cause| Error::Unavailable(cause, "The system service, which has the places,"))?;
     Ok(found.map(|point| Point { lat: point.lat, lon: point.lon }))
 }
 

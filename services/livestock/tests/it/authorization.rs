@@ -87,6 +87,9 @@ testkit::on_both! {
             ("update_listing", AccessRule::Restricted([secret, reported].map(|path| {
                 own(path.clone()).json(json!({"description": "edited"})).leaves_unchanged(path)
             }).into())),
+            ("list_organisations", AccessRule::Admin),
+            ("suspend_organisation", AccessRule::Admin),
+            ("reinstate_organisation", AccessRule::Admin),
             ("list_reports", AccessRule::Admin),
             ("resolve_report", AccessRule::Admin),
             ("add_listing_to_wishlist", AccessRule::Restricted(vec![change(secret, "wishlist"), change(&never_published, "wishlist")])),

@@ -38,6 +38,7 @@ mod sample;
 mod saved_searches;
 mod sharing;
 mod standby;
+mod suspensions;
 mod text_plans;
 mod text_search;
 mod texts;

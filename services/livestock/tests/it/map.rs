@@ -29,7 +29,12 @@ async fn assert_finds(app: &App, user: &User, query: &str, expected: &[&String])
     let points = map(app, user, &format!("sortDesc=false&{query}")).await;
     assert_eq!(ids(&points["features"]).iter().collect::<Vec<_>>(), expected, "{query}");
     let clusters = map(app, user, &format!("clusterZoom=4&{query}")).await;
-    let sum: u64 = clusters["features"].as_array().unwrap().iter().map(|f| f["properties"]["count"].as_u64().unwrap()).sum();
+    let sum: u64 = clusters["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["properties"]["count"].as_u64().unwrap())
+        .sum();
     assert_eq!(sum, expected.len() as u64, "{query}");
 }
 
@@ -41,7 +46,12 @@ async fn map(app: &App, user: &User, query: &str) -> Value {
 
 /// Returns the coordinates of the features.
 fn places(map: &Value) -> Vec<Value> {
-    map["features"].as_array().unwrap().iter().map(|feature| feature["geometry"]["coordinates"].clone()).collect()
+    map["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|feature| feature["geometry"]["coordinates"].clone())
+        .collect()
 }
 
 testkit::on_both! {

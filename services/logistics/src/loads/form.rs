@@ -216,6 +216,8 @@ pub(crate) trait LoadForm {
     fn parties(&self) -> Vec<(&'static str, &str)>;
     /// Returns the member for the owner's name, and whether it is absent.
     fn owner_name(&self) -> (&'static str, bool);
+    /// Returns true if an organisation has no name.
+    fn lacks_names(&self) -> bool;
     /// Returns the files that the load refers to.
     fn files(&self) -> &[FileReference];
     /// Returns a new load with these files.
@@ -246,6 +248,10 @@ impl LoadForm for OrganiserForm {
 
     fn owner_name(&self) -> (&'static str, bool) {
         ("organiserName", self.organiser_name.is_none())
+    }
+
+    fn lacks_names(&self) -> bool {
+        self.organiser_name.is_none()
     }
 
     fn files(&self) -> &[FileReference] {
@@ -281,6 +287,10 @@ impl LoadForm for CarrierForm {
 
     fn owner_name(&self) -> (&'static str, bool) {
         ("carrierName", self.carrier_name.is_none())
+    }
+
+    fn lacks_names(&self) -> bool {
+        self.carrier_name.is_none() || self.organisation_id.is_some() && self.organisation_name.is_none()
     }
 
     fn files(&self) -> &[FileReference] {

@@ -168,11 +168,25 @@ pub(crate) const MEMBERS: [Member; 36] =
         member("warnings", Nobody),
     ];
 
+/// Returns the member with this name.
+pub(crate) fn find_member(name: &str) -> Option<&'static Member> {
+    MEMBERS.iter().find(|member| member.name == name)
+}
+
 const fn member(name: &'static str, editor: Editor) -> Member {
     Member { name, editor, is_required: false, history: None, column: None }
 }
 
 impl Member {
+    /// Returns true if a load has this value of the member, as requests write it.
+    pub(crate) fn has(&self, load: &Load, value: &Value) -> bool {
+        match (self.history.and_then(|history| history(load)), value.as_f64()) {
+            (Some(known), Some(number)) => known.as_f64() == Some(number),
+            (Some(known), None) => known == *value,
+            (None, _) => false,
+        }
+    }
+
     const fn required(mut self) -> Self {
         self.is_required = true;
         self

@@ -67,22 +67,31 @@ impl PartyNames {
         self.own.as_ref().filter(|own| own.id == id)?.name.as_deref()
     }
 
-    /// Returns the name in the organisation's own tokens, if there is one.
+    /// Returns the name that takes precedence over the one in a request, if there is one: that in the organisation's own
+    /// tokens. Of the caller's organisation, only the token of the request counts.
     pub(crate) fn token_name(&self, id: &str) -> Option<&str> {
-        self.own_name(id).or_else(|| self.others.get(id)?.name.as_deref())
+        if self.is_own(id) { self.own_name(id) } else { self.others.get(id)?.name.as_deref() }
     }
 
-    /// Returns the name of an organisation to which a request gives this name. `None` if nobody knows one.
+    /// Returns the name of an organisation to which a request gives this name. `None` if it is not known.
     pub(crate) fn name<'a>(&'a self, id: &str, given: Option<&'a str>) -> Option<&'a str> {
-        let contact = || self.others.get(id)?.contact_name.as_deref();
-        self.token_name(id).or(given).or_else(contact)
+        self.token_name(id).or(given).or_else(|| self.others.get(id)?.contact_name.as_deref())
+    }
+
+    /// Returns the name of an organisation if the request need not name it: the one in the caller's token, or in the
+    /// address book.
+    pub(crate) fn supplied(&self, id: &str) -> Option<&str> {
+        self.own_name(id).or_else(|| self.others.get(id)?.contact_name.as_deref())
+    }
+
+    fn is_own(&self, id: &str) -> bool {
+        self.own.as_ref().is_some_and(|own| own.id == id)
     }
 
     /// Returns the warning for an organisation for which nobody has called this service. `path` is the member that
     /// names it.
     pub(crate) fn warning(&self, path: impl Into<String>, id: &str) -> Option<Warning> {
-        let is_own = self.own.as_ref().is_some_and(|own| own.id == id);
-        let is_known = is_own || self.others.get(id).is_some_and(|party| party.is_known);
+        let is_known = self.is_own(id) || self.others.get(id).is_some_and(|party| party.is_known);
         let message = "names an organisation that has never used this service: is the id right?";
         (!is_known).then(|| Warning::new(path, "unknown_organisation", message))
     }

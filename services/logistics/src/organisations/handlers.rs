@@ -8,7 +8,6 @@ use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, Member};
 use database::AnyConnection;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::organisations::model::parse_id;
 use crate::organisations::store;
 use crate::{Logistics, examples};
 
@@ -32,7 +31,7 @@ async fn block(
     path: Path<String>,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
-    let id = parse_id(path.into_inner())?;
+    let id = organisation_id_of_path(path.into_inner())?;
     if caller.acts_for(&id) {
         let message = "is your own organisation, which cannot be blocked";
         return Err(ValidationErrors::one("id", Code::Inconsistent, message).into());
@@ -54,7 +53,7 @@ async fn unblock(
     path: Path<String>,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
-    let id = parse_id(path.into_inner())?;
+    let id = organisation_id_of_path(path.into_inner())?;
     change(&caller, id, &app, store::unblock, "The organisation is not blocked.").await
 }
 

@@ -49,6 +49,7 @@ mod search;
 mod search_csv;
 mod search_model;
 mod standby;
+mod sums;
 mod webhooks;
 mod xlsx_export;
 
@@ -117,6 +118,11 @@ fn with(mut form: Value, member: &str, value: Value) -> Value {
 fn without(mut form: Value, member: &str) -> Value {
     form.as_object_mut().unwrap().remove(member);
     form
+}
+
+/// Returns a response without its warnings, which are not stored.
+fn without_warnings(response: Value) -> Value {
+    without(response, "warnings")
 }
 
 /// Patches a load.

@@ -12,11 +12,11 @@ async fn note(app: &App, user: &User, id: &str, text: &str) -> testkit::TestResp
 async fn texts(app: &App, user: &User, id: &str) -> Vec<String> {
     let path = format!("/v1/loads/{id}/events?f:type=noted&count=true&limit=100");
     let notes = app.get(&path).by(user).send().await;
-    let total = notes.header("x-total-count").to_owned();
+    let total: usize = notes.header("x-total-count").parse().unwrap();
     let notes = notes.ok();
     let texts: Vec<_> =
         notes.as_array().unwrap().iter().map(|note| note["text"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(total, texts.len().to_string());
+    assert_eq!(total.min(100), texts.len());
     texts
 }
 
@@ -80,7 +80,7 @@ testkit::on_both! {
         let app = app(backend).await;
         let (grain, id) = (User::of("grain"), create_load(&app).await);
         for (text, error) in [
-            ("", "text required"), (" \n ", "text required"), (&*"x".repeat(2_001), "text length"),
+            ("", "text length"), (" \n ", "text length"), (&*"x".repeat(2_001), "text length"),
             ("a\u{0}b", "text format"),
         ] {
             assert_eq!(note(&app, &grain, &id, text).await.errors(), [error], "{text:?}");

@@ -13,7 +13,10 @@ testkit::on_both! {
         assert_eq!(loads.as_array().unwrap().len(), 1, "searches use that name");
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&carrier_form()).send().await.ok();
         assert_eq!(load["carrier"], json!({"id": "haul", "name": "Organisation haul"}));
-        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Border Grain"}), "the request names other organisations");
+        assert_eq!(load["organiser"], json!({"id": "grain", "name": "Organisation grain"}), "grain has called");
+        let unknown = with(carrier_form(), "organisationId", json!("mill"));
+        let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await.ok();
+        assert_eq!(load["organiser"], json!({"id": "mill", "name": "Border Grain"}), "the request names others");
         let both = with(carrier_form(), "organisationId", json!("haul"));
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&both).send().await.ok();
         assert_eq!(load["organiser"]["name"], "Organisation haul");
@@ -21,9 +24,9 @@ testkit::on_both! {
         let unknown = without(carrier_form(), "organisationId");
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&unknown).send().await.ok();
         assert_eq!(load["organiser"], json!({"name": "Border Grain"}));
-        for user in [without_org_name("grain"), User::admin()] {
+        for (user, name) in [(without_org_name("grain"), "Border Grain"), (User::admin(), "Organisation grain")] {
             let load = app.post("/v1/loads/organiser").by(&user).json(&organiser_form()).send().await.ok();
-            assert_eq!(load["organiser"]["name"], "Border Grain", "without a name in the token, the request supplies it");
+            assert_eq!(load["organiser"]["name"], name, "without a name in its token, an organisation names itself");
         }
     }
 

@@ -23,6 +23,13 @@ async fn send_to_driver(app: &App, id: &str, driver: &str) {
     app.post("/v1/loads/send-to-driver").by(&User::of("grain")).json(&form).send().await.ok();
 }
 
+/// Waits until the service has stored that the user has called.
+async fn wait_until_known(app: &App, backend: Backend) {
+    let table = if backend == Backend::Postgres { "logistics.known_callers" } else { "known_callers" };
+    let row = format!("{table} WHERE kind = 'driver' AND id = '{}'", ErasedUser::ID);
+    testkit::wait_until(async || app.database.count(&row) == 1).await;
+}
+
 /// Begins an erasure that makes the id of the user `erased-before`.
 fn begin_erasure(app: &App, backend: Backend) {
     let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(ErasedUser::ID));
@@ -80,13 +87,16 @@ testkit::on_both! {
     async fn erases_every_mention_and_keeps_the_records(backend) {
         let (app, system) = app_with_files(backend).await;
         let loads = create_records(&app, &system).await;
+        app.get("/v1/drivers").by(&User::of("grain")).send().await.ok();
         let ids = [
-            "due_shares.user_id", "file_uploaders.user_id", "idempotency_keys.caller", "load_batches.user_id", "load_drivers.driver_id",
+            "contacts.contact_id", "contacts.words", "due_shares.user_id", "file_uploaders.user_id",
+            "idempotency_keys.caller", "known_callers.id", "load_batches.user_id", "load_drivers.driver_id",
             "load_events.changes", "load_events.user_id", "loads.accepted_by", "loads.creator_id", "notifications.body",
             "notifications.recipient_id", "user_notes.user_id", "webhook_message_users.user_id", "webhook_messages.body",
         ];
         let names = [
-            "idempotency_keys.answer", "load_batches.user_name", "load_events.user_name", "loads.creator_name", "loads.document",
+            "contacts.name", "contacts.name_key", "contacts.words", "idempotency_keys.answer", "known_callers.name",
+            "load_batches.user_name", "load_events.user_name", "loads.creator_name", "loads.document",
             "notifications.body", "webhook_messages.body",
         ];
         ErasedUser::assert_mentioned(&app, &ids, &names);
@@ -94,9 +104,12 @@ testkit::on_both! {
         // The notification of the driver who was revoked was dropped, unless it was delivered before.
         let notifications = exported["notifications"];
         assert!((2..=3).contains(&notifications), "{exported:?}");
+        let books = exported["addressBooks"];
+        assert_eq!(books, 1, "the colleague has read the address book");
         let expected = [
-            ("acceptedLoads", 1), ("batches", 1), ("driverEvents", 4), ("drivers", 2), ("events", 7), ("files", 4), ("idempotencyKeys", 1),
-            ("loads", 4), ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 5),
+            ("acceptedLoads", 1), ("addressBooks", books), ("batches", 1), ("driverEvents", 4), ("drivers", 2),
+            ("events", 7), ("files", 4), ("idempotencyKeys", 1), ("knownAs", 1), ("loads", 4),
+            ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 5),
         ];
         assert_eq!(exported, BTreeMap::from(expected.map(|(name, count)| (name.to_owned(), count))));
         let (before, other) = (revision(&app, &loads.own).await, events(&app, &loads.of_colleague).await);
@@ -162,8 +175,9 @@ testkit::on_both! {
         }
         app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
         assert_eq!(ErasedUser::count(&app).await["loads"], 1_204);
-        // Each load and the event of its creation, and the batch.
-        assert_eq!(ErasedUser::erase(&app).await, 2 * 1_204 + 1);
+        wait_until_known(&app, backend).await;
+        // Each load and the event of its creation, the batch, and the user as a caller.
+        assert_eq!(ErasedUser::erase(&app).await, 2 * 1_204 + 2);
         assert_eq!(app.database.mentions(ErasedUser::ID_MARK), Vec::<String>::new());
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         let ids = format!("(SELECT DISTINCT creator_id FROM {schema}loads WHERE creator_id LIKE 'erased-%') AS ids");
@@ -177,7 +191,8 @@ testkit::on_both! {
         let zeph = ErasedUser::of("grain");
         let first = app.post("/v1/loads/organiser").by(&zeph).json(&organiser_form()).send().await.ok();
         begin_erasure(&app, backend);
-        assert_eq!(ErasedUser::erase(&app).await, 2);
+        wait_until_known(&app, backend).await;
+        assert_eq!(ErasedUser::erase(&app).await, 3);
         assert_eq!(events(&app, first["id"].as_str().unwrap()).await[0]["userId"], "erased-before");
         let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         assert_eq!(app.database.count(&format!("{schema}erasures")), 0);
@@ -285,6 +300,7 @@ testkit::on_both! {
     async fn the_script_exports_and_erases(backend) {
         let app = app(backend).await;
         app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
+        wait_until_known(&app, backend).await;
         let folder = tempfile::tempdir().unwrap();
         let run = async |arguments: [&str; 3], token: String| {
             let mut script = std::process::Command::new("bash");
@@ -303,7 +319,7 @@ testkit::on_both! {
         let data: Value = serde_json::from_slice(&std::fs::read(folder.path().join("livestock.json")).unwrap()).unwrap();
         assert_eq!(data["loads"][0]["userName"], ErasedUser::NAME);
         let erased = run(["erase", ErasedUser::ID, ""], User::admin().token()).await;
-        let lines = "logistics: 2 records erased\nlivestock: 0 records erased\nsystem: 0 records erased\n";
+        let lines = "logistics: 3 records erased\nlivestock: 0 records erased\nsystem: 0 records erased\n";
         assert_eq!(String::from_utf8_lossy(&erased.stdout), lines, "{erased:?}");
         ErasedUser::assert_erased(&app).await;
     }

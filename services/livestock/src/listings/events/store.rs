@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::model::{EventType, ListingEvent, NewEvent};
 use crate::listings::model::Status;
 use crate::listings::price;
+use crate::organisations::is_suspended;
 use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::sqlite_sequence;
 
@@ -21,7 +22,9 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<(), 
     let is_publication = event.listing.status == Status::Active && event.from != Some(Status::Active);
     let at = event.listing.published_at.filter(|_| is_publication).unwrap_or_else(Timestamp::now);
     let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
+    let is_hidden = is_suspended(c, &event.listing.organisation_id)?;
     let row = (
+        e::hidden.eq(is_hidden.then_some(true)),
         e::listing_id.eq(event.listing.id),
         e::user_id.eq(event.actor.user_id),
         e::from_status.eq(event.from.map(Status::as_str)),

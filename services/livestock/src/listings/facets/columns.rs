@@ -1,6 +1,7 @@
 //! The columns of listings that filters compare exactly, and the texts that their numbers stand for.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
 
 use strum::VariantNames;
@@ -104,6 +105,8 @@ pub(crate) struct Texts {
     pub(crate) types: Dictionary,
     /// ISO 4217 codes.
     pub(crate) currencies: Dictionary,
+    /// The ids of suspended organisations.
+    pub(crate) suspended: BTreeSet<String>,
     /// The hasher of types. Its key is random, so that clients cannot choose types that collide.
     hasher: RandomState,
 }

@@ -128,6 +128,17 @@ impl SearchFilters {
     }
 }
 
+/// The active listings of suspended organisations that a search finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum ShownSuspended {
+    #[default]
+    Nobodys,
+    /// Those of an organisation.
+    Of(String),
+    /// All of them.
+    All,
+}
+
 /// The filters of a search that compare exactly, normalized: equivalent filters are equal. The key of the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ExactFilters {
@@ -152,6 +163,9 @@ pub(crate) struct ExactFilters {
     /// If present, listings that were never published pass only if they belong to this organisation. Present only if
     /// the search includes such listings, so that all callers share the other entries of the cache.
     pub(crate) private_to: Option<String>,
+    /// Whose active listings are counted although their organisation is suspended. The same for all callers whose
+    /// organisation is not.
+    pub(crate) suspended: ShownSuspended,
     /// The day for which the statistics compute the ages of dogs, see `calendar::day`.
     pub(crate) today: i64,
 }
@@ -192,6 +206,7 @@ impl ExactFilters {
             sex: search.sex.map_or(0, |sex| 1 << sex as u8),
             additional_info: search.additional_info.map_or(0, |info| 1 << info as u8),
             organisation: search.organisation_id.clone(),
+            suspended: ShownSuspended::default(),
             today: day(search.now),
         }
     }
@@ -264,6 +279,8 @@ pub(crate) struct CompiledFilters {
     additional_info: u8,
     organisation: Option<u32>,
     pub(crate) private_to: Option<u32>,
+    /// The suspended organisations whose active listings are rejected.
+    suspended: Vec<u32>,
 }
 
 impl CompiledFilters {
@@ -313,6 +330,7 @@ impl CompiledFilters {
             additional_info: exact.additional_info,
             organisation: exact.organisation.as_ref().map(number),
             private_to: exact.private_to.as_ref().map(number),
+            suspended: suspended(&exact.suspended, texts),
         }
     }
 
@@ -364,12 +382,28 @@ impl CompiledFilters {
         if let Some(only) = self.organisation {
             mark(rejected_by, organisation.clone(), |id| bits_unless(rejected::BY_ALL, *id == only));
         }
+        if !self.suspended.is_empty() {
+            mark(rejected_by, organisation.clone().zip(status.clone()), |(id, status)| {
+                let is_shown = ACTIVE >> status & 1 == 0 || !self.suspended.contains(id);
+                bits_unless(rejected::BY_ALL, is_shown)
+            });
+        }
         if let Some(only) = self.private_to {
             mark(rejected_by, organisation.zip(status), |(id, status)| {
                 bits_unless(rejected::BY_ALL, *status < StatusFilter::Draft as u8 || *id == only)
             });
         }
     }
+}
+
+/// Returns the numbers of the suspended organisations that are not shown.
+fn suspended(shown: &ShownSuspended, texts: &Texts) -> Vec<u32> {
+    let is_hidden = |id: &&String| match shown {
+        ShownSuspended::Nobodys => true,
+        ShownSuspended::Of(own) => own != *id,
+        ShownSuspended::All => false,
+    };
+    texts.suspended.iter().filter(is_hidden).filter_map(|id| texts.organisations.find(id)).collect()
 }
 
 /// Adds the bits that the filters of a column have for its values.

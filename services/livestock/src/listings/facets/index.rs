@@ -3,7 +3,7 @@
 //! A listing has a slot: its place in the order of ids. Listings are never deleted, and a new one usually has the
 //! greatest id, so that it is appended.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use common::Error;
 use database::Id;
@@ -67,6 +67,12 @@ impl FacetIndex {
         if self.added_texts > self.text_count() / 2 + MAX_ADDED_TEXTS {
             self.remove_unused_texts();
         }
+    }
+
+    /// Sets the suspended organisations.
+    pub(crate) fn set_suspended(&mut self, suspended: BTreeSet<String>) {
+        self.texts.suspended = suspended;
+        self.cache.clear();
     }
 
     /// Removes all cached facets.
@@ -244,7 +250,12 @@ impl FacetIndex {
     }
 
     /// Counts the listings of a search without coordinates and, with a zoom, those with coordinates by cell.
-    pub(crate) fn map(&self, filters: &SearchFilters, stored: &StoredMatches, zoom: Option<u32>) -> MapCounts {
+    pub(crate) fn map(
+        &self,
+        filters: &SearchFilters,
+        stored: &StoredMatches,
+        zoom: Option<u32>,
+    ) -> MapCounts {
         let compiled = CompiledFilters::of(&filters.exact, &self.texts);
         let mut cells = zoom.map(Cells::new);
         let mut without_coordinates = 0;

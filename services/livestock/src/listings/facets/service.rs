@@ -1,6 +1,6 @@
 //! The service that answers requests for facets and keeps the index up to date.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use database::{Database, Id};
 use parking_lot::RwLock;
 use tracing::Instrument;
 
-use super::filters::{SearchFilters, Viewer};
+use super::filters::{SearchFilters, ShownSuspended, Viewer};
 use super::index::{Candidates, FacetIndex};
 use super::map::MapCounts;
 use super::model::{EventCursor, StoredMatches};
@@ -18,6 +18,7 @@ use super::store::{self, MAX_LIST_VALUES};
 use crate::categories::Categories;
 use crate::listings::events::store::current_position;
 use crate::listings::search::ListingSearch;
+use crate::organisations::list_suspended;
 
 /// The most listings that are [candidates](FacetService::candidates). A page of words that more listings have is found
 /// soon.
@@ -37,6 +38,8 @@ const COMPARISONS_BUSY: &str = "Too many counts of listings with these words are
 pub(crate) struct FacetService {
     /// The index of all listings.
     index: RwLock<FacetIndex>,
+    /// The suspended organisations that the index has.
+    suspended: RwLock<BTreeSet<String>>,
     /// Held during a read.
     reads: Arc<tokio::sync::Mutex<Reads>>,
     /// Whether the index was filled once.
@@ -85,6 +88,7 @@ impl Default for FacetService {
     fn default() -> Self {
         Self {
             index: RwLock::default(),
+            suspended: RwLock::default(),
             reads: Arc::default(),
             is_filled: AtomicBool::default(),
             comparisons: TenantLimits::new(MAX_COMPARISONS),
@@ -106,7 +110,7 @@ impl FacetService {
     ) -> Result<String, Error> {
         self.update(db).await?;
         let viewer = Viewer { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin };
-        let filters = SearchFilters::for_viewer(viewer, &search);
+        let filters = self.filters(viewer, &search);
         // Waits for no lock: a thread that counts or updates the index may hold it for long.
         if !search.wishlisted
             && filters.is_cached()
@@ -133,7 +137,7 @@ impl FacetService {
     ) -> Result<MapCounts, Error> {
         self.update(db).await?;
         let viewer = Viewer { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin };
-        let filters = Arc::new(SearchFilters::for_viewer(viewer, search));
+        let filters = Arc::new(self.filters(viewer, search));
         let stored = self.stored_matches(db, caller, search.wishlisted, &filters).await?;
         let (service, zoom) = (self.clone(), search.cluster_zoom);
         blocking(move || service.index.read().map(&filters, &stored, zoom)).await
@@ -151,9 +155,19 @@ impl FacetService {
     ) -> Result<Candidates, Error> {
         self.update(db).await?;
         // The search compares who may see the found listings.
-        let filters = SearchFilters::for_viewer(Viewer { organisation_id: "", admin: true }, search);
+        let mut filters = SearchFilters::for_viewer(Viewer { organisation_id: "", admin: true }, search);
+        filters.exact.suspended = ShownSuspended::All;
         let service = self.clone();
         blocking(move || service.index.read().candidates(&filters, MAX_CANDIDATES)).await
+    }
+
+    /// Returns the filters of a viewer's search, which shows the viewer's own listings also while they are suspended.
+    fn filters(&self, viewer: Viewer<'_>, search: &ListingSearch) -> SearchFilters {
+        let mut filters = SearchFilters::for_viewer(viewer, search);
+        if self.suspended.read().contains(viewer.organisation_id) {
+            filters.exact.suspended = ShownSuspended::Of(viewer.organisation_id.to_owned());
+        }
+        filters
     }
 
     /// Reads what only the database knows of a search: the wishlist, and which of the long texts have its words.
@@ -220,20 +234,41 @@ impl FacetService {
     async fn read(self: &Arc<Self>, cursor: &mut EventCursor, db: &Database) -> Result<(), Error> {
         if cursor.position > 0 {
             let current = cursor.clone();
-            let (next, ids) = db.read(move |c| store::changes_since(c, &current)).await?;
+            let read = move |c: &mut _| {
+                let suspended = list_suspended(c)?;
+                store::changes_since(c, &current).map(|(next, ids)| (next, ids, suspended))
+            };
+            let (next, ids, suspended) = db.read(read).await?;
             if next.position >= cursor.position {
+                self.set_suspended(suspended).await?;
                 *cursor = self.apply_changes(next, &ids, db).await?;
                 return Ok(());
             }
             // A replica of the database that lags behind has taken over.
         }
         let started = Instant::now();
-        let (index, end) = read_all(db).await?;
+        let (mut index, end) = read_all(db).await?;
+        let suspended = db.read(list_suspended).await?;
+        index.set_suspended(suspended.clone());
+        *self.suspended.write() = suspended;
         let (listings, seconds) = (index.len(), started.elapsed().as_secs_f64());
         (*self.index.write(), *cursor) = (index, end);
         self.is_filled.store(true, Ordering::Release);
         tracing::info!(listings, seconds, "the facet index is complete");
         Ok(())
+    }
+
+    /// Sets the suspended organisations, if they are others than before.
+    async fn set_suspended(self: &Arc<Self>, suspended: BTreeSet<String>) -> Result<(), Error> {
+        if *self.suspended.read() == suspended {
+            return Ok(());
+        }
+        let service = self.clone();
+        blocking(move || {
+            service.index.write().set_suspended(suspended.clone());
+            *service.suspended.write() = suspended;
+        })
+        .await
     }
 
     /// Applies the present state of changed listings to the index, page by page: the texts of thousands of listings

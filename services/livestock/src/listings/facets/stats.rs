@@ -71,8 +71,8 @@ impl Extents {
         let code = |number: usize| u32::try_from(number).map_or("", |number| currencies.get(number));
         let known = self.prices[..usize::from(PriceRange::NO_CURRENCY)].iter().enumerate();
         let counted = known.filter(|(_, extent)| extent.count > 0);
-        let most_frequent = counted
-            .max_by(|(a, x), (b, y)| x.count.cmp(&y.count).then_with(|| code(*b).cmp(code(*a))));
+        let most_frequent =
+            counted.max_by(|(a, x), (b, y)| x.count.cmp(&y.count).then_with(|| code(*b).cmp(code(*a))));
         let price = most_frequent.and_then(|(currency, extent)| {
             let (minimum, maximum) = extent.amounts()?;
             Some(PriceStats { minimum, maximum, currency: code(currency) })

@@ -213,7 +213,7 @@ impl FeedSearch {
     /// Returns true if the search finds the events of a row.
     pub(crate) fn finds(&self, row: &FeedRow) -> bool {
         let has_type = |event_type| self.types.is_empty() || self.types.contains(&event_type);
-        row.event_type.is_some_and(has_type) && (row.was_published || !self.reader.is_market())
+        row.event_type.is_some_and(has_type) && (row.is_in_market || !self.reader.is_market())
     }
 }
 
@@ -228,31 +228,36 @@ pub(crate) struct FeedRow {
     pub listing_id: Id,
     /// `None`: the listing is a draft, whose changes are in no feed.
     pub event_type: Option<FeedEventType>,
-    /// Whether the listing is or was published.
-    was_published: bool,
+    /// Whether the market has it: the listing is or was published, and its organisation is not suspended.
+    is_in_market: bool,
     /// The number of events.
     count: i64,
 }
 
 impl FeedRow {
     /// Returns the row of a change from one status to another.
-    pub(crate) fn of_change((position, n, listing_id): (i64, i64, Id), from: Option<&str>, to: &str) -> Self {
+    pub(crate) fn of_change(
+        (position, n, listing_id): (i64, i64, Id),
+        from: Option<&str>,
+        to: &str,
+        is_hidden: bool,
+    ) -> Self {
         let active = Status::Active.as_str();
         let event_type = FeedEventType::of_change(from, to);
-        let was_published = to == active || from == Some(active);
-        Self { position, n, listing_id, event_type, was_published, count: 1 }
+        let is_in_market = !is_hidden && (to == active || from == Some(active));
+        Self { position, n, listing_id, event_type, is_in_market, count: 1 }
     }
 
     /// Returns the row of this number of matches.
     pub(crate) fn of_matches((position, n, listing_id): (i64, i64, Id), count: i64) -> Self {
         let event_type = Some(FeedEventType::Matched);
-        Self { position, n, listing_id, event_type, was_published: true, count }
+        Self { position, n, listing_id, event_type, is_in_market: true, count }
     }
 
     /// Returns the row of an enquiry.
     pub(crate) fn of_enquiry((position, n, listing_id): (i64, i64, Id)) -> Self {
         let event_type = Some(FeedEventType::Enquiry);
-        Self { position, n, listing_id, event_type, was_published: true, count: 1 }
+        Self { position, n, listing_id, event_type, is_in_market: true, count: 1 }
     }
 
     /// Returns the places of the events.
@@ -297,7 +302,7 @@ mod tests {
 
     #[test]
     fn the_type_follows_from_the_statuses() {
-        for (from, to, event_type, was_published) in [
+        for (from, to, event_type, is_in_market) in [
             (None, "draft", None, false),
             (Some("draft"), "draft", None, false),
             (None, "active", Some(FeedEventType::Published), true),
@@ -306,8 +311,9 @@ mod tests {
             (Some("active"), "sold", Some(FeedEventType::Closed), true),
             (Some("draft"), "cancelled", Some(FeedEventType::Closed), false),
         ] {
-            let row = FeedRow::of_change((1, 1, Id::new()), from, to);
-            assert_eq!((row.event_type, row.was_published), (event_type, was_published), "{from:?} {to}");
+            let row = FeedRow::of_change((1, 1, Id::new()), from, to, false);
+            assert_eq!((row.event_type, row.is_in_market), (event_type, is_in_market), "{from:?} {to}");
+            assert!(!FeedRow::of_change((1, 1, Id::new()), from, to, true).is_in_market);
         }
     }
 

@@ -132,7 +132,11 @@ fn enquiries<'a>(
     }
 }
 
-type ChangeKey = (i64, i64, Id, Option<String>, String);
+type ChangeKey = (i64, i64, Id, Option<String>, String, bool);
+
+/// Whether the market does not have a change: the organisation of the listing was suspended then, or is now.
+const IS_HIDDEN: &str = "(listing_events.hidden IS NOT NULL OR COALESCE(listing_events.owner_id IN \
+    (SELECT organisation_id FROM suspended_organisations), FALSE))";
 
 impl FeedSearch {
     /// Returns up to `most` of the next rows, and whether these are all.
@@ -150,10 +154,11 @@ impl FeedSearch {
         }
         if self.finds_changes() {
             let changes = changes(c, after, settled, organisation).limit(limit);
-            let columns = (e::position, e::n, e::listing_id, e::from_status, e::to_status);
+            let is_hidden = sql::<Bool>(IS_HIDDEN);
+            let columns = (e::position, e::n, e::listing_id, e::from_status, e::to_status, is_hidden);
             let found: Vec<ChangeKey> = changes.select(columns).load(c)?;
-            rows.extend(found.into_iter().map(|(position, n, listing, from, to)| {
-                FeedRow::of_change((position, n, listing), from.as_deref(), &to)
+            rows.extend(found.into_iter().map(|(position, n, listing, from, to, is_hidden)| {
+                FeedRow::of_change((position, n, listing), from.as_deref(), &to, is_hidden)
             }));
         }
         if self.finds_matches() {

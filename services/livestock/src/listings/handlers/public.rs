@@ -16,8 +16,8 @@ use crate::listings::facets::Facets;
 use crate::listings::find_page::{find_page, prepare};
 use crate::listings::map::FeatureCollection;
 use crate::listings::near::parse_search;
-use crate::listings::search::FORMATS;
 use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings, store};
+use crate::listings::search::FORMATS;
 use crate::{Livestock, examples};
 
 /// Get a public listing

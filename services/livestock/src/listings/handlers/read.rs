@@ -10,10 +10,10 @@ use common::{
 };
 use database::{AnyConnection, Id, Json};
 
+use super::map::map;
 use crate::listings::csv_columns::table_layout;
 use crate::listings::events::{self, ListingEvent};
 use crate::listings::facets::Facets;
-use super::map::map;
 use crate::listings::find_page::{find_page, prepare};
 use crate::listings::map::FeatureCollection;
 use crate::listings::model::Listing;
@@ -39,6 +39,7 @@ pub(super) async fn find_listing(
     let read = move |c: &mut _| {
         let mut found = store::find_revised(c, &caller, id)?;
         store::mark_wishlisted(c, &caller, std::iter::once((id, &mut found.document)))?;
+        store::mark_suspended(c, &caller, std::iter::once((id, &mut found.document)))?;
         Ok(found)
     };
     service.db.read(read).await
@@ -62,8 +63,12 @@ pub(super) async fn list_listings_by_ids(
 ) -> Result<JsonResponse, Error> {
     let ids = query.check(IdsParams::parse)?;
     let requested = ids.clone();
-    let found = service.db.read(move |c| store::list_for_reader(c, &caller, &requested)).await?;
-    Ok(documents_by_ids(&ids, found))
+    let read = move |c: &mut _| {
+        let mut found = store::list_for_reader(c, &caller, &requested)?;
+        store::mark_suspended(c, &caller, found.iter_mut().map(|(id, document)| (*id, &mut document.0)))?;
+        Ok::<_, Error>(found)
+    };
+    Ok(documents_by_ids(&ids, service.db.read(read).await?))
 }
 
 /// The response of a search: listings, or facets with `docs=false`.

@@ -199,9 +199,11 @@ impl ListingSearchParams {
     /// Returns the box.
     fn bounding_box(&self, errors: &mut ValidationErrors) -> Option<BoundingBox> {
         let [west, south, east, north] = *self.bbox.as_slice() else { return None };
-        let is_valid = west.abs() <= 180.0 && east.abs() <= 180.0 && south.abs() <= 90.0 && north.abs() <= 90.0;
+        let is_valid =
+            west.abs() <= 180.0 && east.abs() <= 180.0 && south.abs() <= 90.0 && north.abs() <= 90.0;
         if !is_valid {
-            let message = "must be west,south,east,north: longitudes up to 180 and latitudes up to 90 degrees";
+            let message =
+                "must be west,south,east,north: longitudes up to 180 and latitudes up to 90 degrees";
             errors.push("bbox", Code::Range, message);
         } else if south > north {
             errors.push("bbox", Code::Inconsistent, "must have a south that is not greater than its north");

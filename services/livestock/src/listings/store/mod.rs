@@ -4,7 +4,7 @@
 mod rebuild;
 mod row;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use common::{Caller, Error, Precondition, Revised, system};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
@@ -14,9 +14,11 @@ use diesel::sql_types::{Bool, Text};
 use webhooks::{Event, EventDetails, Subject};
 
 use crate::listings::events::{self, Actor, NewEvent};
-use crate::listings::model::{Listing, Status, append_wishlisted};
+use crate::listings::model::{Listing, Status, append_suspended, append_wishlisted};
+use crate::organisations::{check_not_suspended, is_suspended};
 use crate::schema::listing_details::{self, dsl as d};
 use crate::schema::listings::{self, dsl as l};
+use crate::schema::suspended_organisations::dsl as o;
 use crate::schema::wishlists::dsl as w;
 
 pub(super) use rebuild::{RebuildStep, has_stale_rows, rebuild_stale_rows};
@@ -28,23 +30,39 @@ const MODERATION: &str = "moderation";
 /// A query on listings, which callers limit further.
 pub(super) type Query<'a> = listings::BoxedQuery<'a, MultiBackend>;
 
-/// Selects the listings that a caller may see: all for `admin`; for others the published ones, and the drafts and
-/// cancelled drafts of their own organisation.
+/// The condition for listings that are not hidden by the suspension of their organisation, up to the bound id of the
+/// organisation that sees its own ones.
+const NOT_SUSPENDED: &str = "(listings.status <> 'active' OR listings.organisation_id NOT IN \
+    (SELECT organisation_id FROM suspended_organisations) OR listings.organisation_id = ";
+
+/// Excludes the active listings of suspended organisations other than the caller's.
+fn not_suspended<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
+    let own = caller.organisation_id_or_empty();
+    query.filter(sql::<Bool>(NOT_SUSPENDED).bind::<Text, _>(own).sql(")"))
+}
+
+/// Selects the listings that a caller may see: all for `admin`; for others the published ones of organisations that are
+/// not suspended, and all of their own organisation.
 pub(super) fn visible(caller: &Caller) -> Query<'_> {
     let all = listings::table.into_boxed();
     if caller.admin {
         return all;
     }
     let published = l::status.ne(Status::Draft.as_str()).and(l::cancelled_as_draft.eq(false));
-    all.filter(published.or(l::organisation_id.eq(caller.organisation_id_or_empty())))
+    let visible = all.filter(published.or(l::organisation_id.eq(caller.organisation_id_or_empty())));
+    not_suspended(visible, caller)
 }
 
 /// Selects the listings that a search may return to the caller: those with the status, or all except drafts if there is
-/// none. Drafts are found only by their own organisation; an `admin` reads others by id.
+/// none. Drafts, and active listings of suspended organisations, are found only by their own organisation; an `admin`
+/// reads others by id.
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {
-        None => published_or_own(all.filter(l::status.ne(Status::Draft.as_str())), caller),
+        None => {
+            not_suspended(published_or_own(all.filter(l::status.ne(Status::Draft.as_str())), caller), caller)
+        }
+        Some(Status::Active) => not_suspended(all.filter(l::status.eq(Status::Active.as_str())), caller),
         Some(Status::Draft) => all
             .filter(l::status.eq(Status::Draft.as_str()))
             .filter(l::organisation_id.eq(caller.organisation_id_or_empty())),
@@ -69,6 +87,7 @@ pub(crate) fn create(
     category: i32,
     actor: Actor<'_>,
 ) -> Result<(), Error> {
+    check_not_suspended(c, &listing.organisation_id)?;
     let row = ListingRow::of(listing, category)?;
     diesel::insert_into(listings::table).values(&row).execute(c)?;
     set_price_range(c, listing)?;
@@ -148,6 +167,9 @@ pub(crate) fn change_status(
     condition.check(listing.revision)?;
     if !changes {
         return Ok((listing, false));
+    }
+    if to == Status::Active {
+        check_not_suspended(c, &listing.organisation_id)?;
     }
     let reason = (to != Status::Active).then_some(to.as_str());
     set_status(c, caller, &mut listing, to, reason)?;
@@ -233,6 +255,36 @@ pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Re
     Ok(Revised { document: document.0, revision })
 }
 
+/// Appends to documents of active listings that their organisation is suspended, for callers who see these.
+pub(super) fn mark_suspended<'a>(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    documents: impl Iterator<Item = (Id, &'a mut String)>,
+) -> Result<(), Error> {
+    if !caller.admin && !is_suspended(c, caller.organisation_id_or_empty())? {
+        return Ok(());
+    }
+    let mut documents: HashMap<Id, &mut String> = documents.collect();
+    let active = l::listings.filter(l::id.eq_any(documents.keys().copied().collect::<Vec<_>>()));
+    let active = active.filter(l::status.eq(Status::Active.as_str()));
+    let suspended = o::suspended_organisations.select(o::organisation_id);
+    let suspended: Vec<Id> = active.filter(l::organisation_id.eq_any(suspended)).select(l::id).load(c)?;
+    for id in suspended {
+        if let Some(document) = documents.get_mut(&id) {
+            append_suspended(document)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns true for an active listing of a suspended organisation.
+pub(crate) fn is_of_suspended(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
+    let active = l::listings.find(id).filter(l::status.eq(Status::Active.as_str()));
+    let suspended = o::suspended_organisations.select(o::organisation_id);
+    let of_suspended = active.filter(l::organisation_id.eq_any(suspended));
+    Ok(diesel::select(diesel::dsl::exists(of_suspended)).get_result(c)?)
+}
+
 /// Appends to documents of listings whether they are on the caller's wishlist.
 pub(super) fn mark_wishlisted<'a>(
     c: &mut AnyConnection,
@@ -268,7 +320,8 @@ pub(super) fn list_for_reader(
     caller: &Caller,
     ids: &[Id],
 ) -> Result<Vec<(Id, Json)>, Error> {
-    let wish = "EXISTS (SELECT 1 FROM wishlists WHERE wishlists.listing_id = listings.id AND wishlists.user_id = ";
+    let wish =
+        "EXISTS (SELECT 1 FROM wishlists WHERE wishlists.listing_id = listings.id AND wishlists.user_id = ";
     let is_wishlisted = sql::<Bool>(wish).bind::<Text, _>(&caller.user_id).sql(")");
     let query = visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document, is_wishlisted));
     let mut found = Vec::new();
@@ -292,6 +345,9 @@ pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result
 
 /// Returns the error for a listing that the caller cannot see.
 pub(super) fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
+    if matches!(is_of_suspended(c, id), Ok(true)) {
+        return Error::NotFound;
+    }
     let message = "This listing is another organisation's and was never published.";
     exists(c, id).map_or_else(|error| error, |exists| Error::forbidden_or_not_found(exists, message))
 }

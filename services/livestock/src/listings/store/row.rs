@@ -90,8 +90,7 @@ impl ListingRow {
         let point = listing.location.as_ref().and_then(Location::point);
         let vector = point.map(Point::unit_vector);
         let [x, y, z] = parts(vector);
-        let [public_x, public_y, public_z] =
-            parts(vector.map(|vector| Point::rounded(vector).unit_vector()));
+        let [public_x, public_y, public_z] = parts(vector.map(|vector| Point::rounded(vector).unit_vector()));
         let scaled = |amount: Option<Amount>| amount.map(Amount::scaled);
         Ok(Self {
             id: listing.id,

@@ -356,7 +356,8 @@ pub fn facets(listings: &[FilteredListing], viewer: Viewer) -> Value {
         }
         if facet == "f:commodityBreed" {
             // A breed type is found by the filter, but is no value of it.
-            let breeds: HashSet<_> = found.filter_map(|l| l.listing["properties"]["breed"].as_str()).collect();
+            let breeds: HashSet<_> =
+                found.filter_map(|l| l.listing["properties"]["breed"].as_str()).collect();
             counts.retain(|value, _| breeds.contains(value.as_str()));
         }
         let mut counts: Vec<_> = counts.into_iter().collect();

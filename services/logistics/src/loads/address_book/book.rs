@@ -29,40 +29,59 @@ impl AddressBook {
         Self { db: db.clone(), callers: callers.clone() }
     }
 
-    /// Returns the names of these organisations, as far as they are not the caller's own. Most of them are remembered.
+    /// Returns the names of these organisations. Most of them are remembered. `lacks_names`: the request does not name
+    /// all of them, so that the address book may have to.
     ///
     /// # Errors
     /// Those of the database.
-    pub(crate) async fn names(&self, caller: &Caller, ids: Vec<String>) -> Result<PartyNames, Error> {
+    pub(crate) async fn names(
+        &self,
+        caller: &Caller,
+        ids: Vec<String>,
+        lacks_names: bool,
+    ) -> Result<PartyNames, Error> {
         let mut names = PartyNames::of(caller);
-        self.add_names(caller, ids, &mut names).await?;
+        if lacks_names
+            && let Some(own) = &caller.organisation
+            && !ids.iter().all(|id| names.contains(id))
+        {
+            self.update(&own.id).await?;
+        }
+        self.add_names(caller, ids, lacks_names, &mut names).await?;
         Ok(names)
     }
 
     /// Adds the names of organisations.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub(crate) async fn add_names(
+    async fn add_names(
         &self,
         caller: &Caller,
         mut ids: Vec<String>,
+        lacks_names: bool,
         names: &mut PartyNames,
     ) -> Result<(), Error> {
         ids.retain(|id| !names.contains(id));
-        ids.retain(|id| match self.callers.name_of(ContactKind::Organisation, id) {
-            Some(Some(name)) => {
-                let party = KnownParty { is_known: true, name: Some(name), contact_name: None };
-                names.add([(id.clone(), party)]);
+        let remembered = |id: &String| self.callers.name_of(ContactKind::Organisation, id);
+        if !lacks_names {
+            ids.retain(|id| {
+                let Some(Some(name)) = remembered(id) else { return true };
+                names
+                    .add([(id.clone(), KnownParty { is_known: true, name: Some(name), contact_name: None })]);
                 false
-            }
-            _ => true,
-        });
+            });
+        }
         if ids.is_empty() {
             return Ok(());
         }
         let own = caller.organisation_id_or_empty().to_owned();
-        names.add(self.db.read(move |c| store::parties(c, &own, &ids)).await?);
+        let mut found = self.db.read(move |c| store::parties(c, &own, &ids)).await?;
+        for (id, party) in &mut found {
+            // Seen, and perhaps not written yet.
+            if let Some(name) = remembered(id) {
+                party.is_known = true;
+                party.name = name.or_else(|| party.name.take());
+            }
+        }
+        names.add(found);
         Ok(())
     }
 
@@ -183,23 +202,27 @@ pub(crate) struct BatchNames<'a> {
     /// The organisations with the names that rows have without an id.
     by_name: HashMap<String, Option<String>>,
     suggestions: HashMap<String, Vec<String>>,
-    /// The contacts of the latest events were taken.
-    is_updated: bool,
     runtime: tokio::runtime::Handle,
 }
 
 impl<'a> BatchNames<'a> {
     /// Creates it without names. Call it on a thread of the runtime.
-    pub(crate) fn new(book: &'a AddressBook, caller: &'a Caller) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub(crate) fn new(book: &'a AddressBook, caller: &'a Caller) -> Result<Self, Error> {
+        let runtime = tokio::runtime::Handle::current();
+        if let Some(own) = &caller.organisation {
+            runtime.block_on(book.update(&own.id))?;
+        }
+        Ok(Self {
             book,
             caller,
             names: PartyNames::of(caller),
             by_name: HashMap::new(),
             suggestions: HashMap::new(),
-            is_updated: false,
-            runtime: tokio::runtime::Handle::current(),
-        }
+            runtime,
+        })
     }
 
     /// Adds the name of an organisation.
@@ -210,7 +233,7 @@ impl<'a> BatchNames<'a> {
         if self.names.contains(id) {
             return Ok(());
         }
-        let found = self.book.add_names(self.caller, vec![id.to_owned()], &mut self.names);
+        let found = self.book.add_names(self.caller, vec![id.to_owned()], true, &mut self.names);
         self.runtime.block_on(found)
     }
 
@@ -223,13 +246,7 @@ impl<'a> BatchNames<'a> {
             return Ok(found.clone());
         }
         let Some(own) = self.caller.organisation.as_ref() else { return Ok(None) };
-        let (book, is_updated) = (self.book, std::mem::replace(&mut self.is_updated, true));
-        let found = self.runtime.block_on(async {
-            if !is_updated {
-                book.update(&own.id).await?;
-            }
-            book.find_by_name(&own.id, name).await
-        })?;
+        let found = self.runtime.block_on(self.book.find_by_name(&own.id, name))?;
         self.by_name.insert(name.to_owned(), found.clone());
         Ok(found)
     }

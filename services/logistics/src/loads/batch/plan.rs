@@ -66,8 +66,6 @@ impl Checked {
 pub(super) enum Purpose {
     /// To tell what would happen.
     Preview,
-    /// To store the new loads later, while no other import of the organisation stores any.
-    Plan,
     /// To store the import: the edited loads are stored at once.
     Store,
 }

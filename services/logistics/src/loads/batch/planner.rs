@@ -17,8 +17,10 @@ use super::store::{record, refuse_repeat, serialize_lookups};
 use super::update::{Edit, EditedLoad, RowChanges, compare};
 use crate::commodities::Catalogue;
 use crate::loads::change::store_change;
+use crate::loads::history::{Changes, EventType, NewEvent};
+use crate::loads::model::Load;
 use crate::loads::send::may_share_files;
-use crate::loads::store::find_many_stored;
+use crate::loads::store::{self, find_many_stored};
 use crate::loads::stored_load::StoredLoad;
 use crate::organisations::{NamedBy, find_blocked};
 
@@ -31,7 +33,16 @@ struct Planner<'a> {
     purpose: Purpose,
     blocked: HashMap<NamedBy, bool>,
     earlier: EarlierRows,
+    /// The edits of the rows since the last ones were stored.
+    pending: Vec<PendingEdit>,
     checked: Checked,
+}
+
+/// An edit that keeps the carrier, to be stored with others.
+struct PendingEdit {
+    before: Load,
+    load: Load,
+    changes: Changes,
 }
 
 impl SpooledImport {
@@ -48,7 +59,7 @@ impl SpooledImport {
     ) -> Result<Checked, Error> {
         let import = self;
         let contents = &import.import;
-        if contents.compares_loads() && purpose != Purpose::Preview {
+        if contents.compares_loads() && purpose == Purpose::Store {
             serialize_lookups(c, &contents.organisation_id)?;
         }
         let rows = &import.identities;
@@ -63,6 +74,7 @@ impl SpooledImport {
             purpose,
             blocked: HashMap::new(),
             earlier: EarlierRows::default(),
+            pending: Vec::new(),
             checked: Checked {
                 plans: Vec::with_capacity(rows.len()),
                 existing,
@@ -171,8 +183,22 @@ impl Planner<'_> {
                 }
                 self.checked.plans.push(plan);
             }
+            self.store_pending(c)?;
         }
         Ok(())
+    }
+
+    /// Stores the edits that are pending.
+    fn store_pending(&mut self, c: &mut AnyConnection) -> Result<(), Error> {
+        let caller = &self.import.caller;
+        let pending = std::mem::take(&mut self.pending);
+        let (loads, changes): (Vec<_>, Vec<_>) =
+            pending.into_iter().map(|edit| ((edit.before, edit.load), edit.changes)).unzip();
+        let changes = loads.iter().zip(changes).map(|((before, load), changes)| {
+            let event = NewEvent { changes, ..NewEvent::new(load.id, EventType::Updated, caller) };
+            store::Change { before, load, event }
+        });
+        store::update_many(c, &changes.collect::<Vec<_>>())
     }
 
     /// Returns what a row does, or what is wrong with it.
@@ -267,9 +293,9 @@ impl Planner<'_> {
             return Ok(Err(vec![blocked(row, "carrierId")]));
         }
         self.checked.updated += 1;
-        let EditedLoad { load, changes, .. } = edited;
+        let EditedLoad { mut load, changes, .. } = edited;
+        let gets_carrier = changes.contains_key("carrierId");
         if self.purpose != Purpose::Store {
-            let gets_carrier = changes.contains_key("carrierId");
             if gets_carrier && !load.files.is_empty() && may_share_files(&import.caller, &stored.load, &load)
             {
                 self.checked.shared_files.push((load.id, load.files.clone()));
@@ -277,7 +303,12 @@ impl Planner<'_> {
             if self.checked.changes.len() < MAX_LISTED {
                 self.checked.changes.push(RowChanges { row: row.index, load_id: load.id, changes });
             }
-        } else if self.checked.faults.is_empty() || import.leaves_out {
+        } else if !(self.checked.faults.is_empty() || import.leaves_out) {
+            // The transaction is undone.
+        } else if !gets_carrier {
+            load.revise();
+            self.pending.push(PendingEdit { before: stored.load.clone(), load, changes });
+        } else {
             let none = FoundFiles::default();
             let kept = import.shared_files.get(&load.id).unwrap_or(&none);
             let kept = kept.only(&stored.load.files);

@@ -104,21 +104,29 @@ pub(crate) async fn prepare_import(app: Parts<'_>, batch: ReadBatch) -> Result<P
     let (db, batches) = (app.db, app.batches);
     let Preview { import, checked } = batch.preview(app).await?;
     let is_large = db.is_sqlite() && import.lock().rows_to_store() > ROWS_PER_TRANSACTION;
-    if let Some(checked) = checked.filter(|_| import.lock().dry_run) {
-        let dry_run = import.lock().answer(&checked, &checked.is_new())?;
+    if let Some(checked) = checked.as_ref().filter(|_| import.lock().dry_run) {
+        let dry_run = import.lock().answer(checked, &checked.is_new())?;
         return Ok(PreparedImport { import, large: None, dry_run: Some(dry_run) });
     }
     if !is_large {
         return Ok(PreparedImport { import, large: None, dry_run: None });
     }
-    let (checked, catalogue) = (import.clone(), app.commodities.clone());
-    let check = move |c: &mut AnyConnection| {
-        let import = checked.lock();
-        let checked = import.check(c, &catalogue, Purpose::Plan)?;
-        import.refuse(c, &checked)?;
+    // Imports of an organisation run one after the other, so that other requests wait for no lock.
+    let (planned, catalogue) = (import.clone(), app.commodities.clone());
+    let plan = move |c: &mut AnyConnection| {
+        let import = planned.lock();
+        let found;
+        let checked = match &checked {
+            Some(checked) => checked,
+            None => {
+                found = import.check(c, &catalogue, Purpose::Preview)?;
+                &found
+            }
+        };
+        import.refuse(c, checked)?;
         Ok::<_, Error>(checked.is_new())
     };
-    let is_new = db.write(check).await?;
+    let is_new = db.read(plan).await?;
     if !is_new.contains(&true) {
         return Ok(PreparedImport { import, large: None, dry_run: None });
     }

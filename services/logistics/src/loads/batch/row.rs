@@ -161,7 +161,9 @@ impl BatchRow {
             }
         };
         add("reference", json!(self.reference));
-        add("deliveryDateISO", json!(self.delivery_date));
+        // As loads have it, with which it is compared.
+        let instant = self.delivery_date.start().map(|at| json!(at));
+        add("deliveryDateISO", instant.unwrap_or_else(|| json!(self.delivery_date)));
         add("commodityId", json!(commodity_id));
         add("weight", json!(self.weight));
         add("weightNet", json!(self.weight_net));
@@ -262,7 +264,7 @@ impl BatchRow {
             name = name.or_else(|| default.name.clone());
         }
         let lacks_name = |id: &Option<ExternalId>, name: &Option<Name>| {
-            name.is_none() && id.as_ref().is_some_and(|id| context.names.names.name(id, None).is_none())
+            name.is_none() && id.as_ref().is_some_and(|id| context.names.names.supplied(id).is_none())
         };
         let (organiser_lacks_name, carrier_lacks_name) =
             (lacks_name(&id, &name), lacks_name(&carrier_id, &carrier_name));

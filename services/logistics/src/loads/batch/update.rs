@@ -13,7 +13,7 @@ use crate::commodities::Catalogue;
 use crate::loads::edit;
 use crate::loads::form::LoadPatch;
 use crate::loads::history::Change;
-use crate::loads::members::changes;
+use crate::loads::members::{changes, find_member};
 use crate::loads::model::Load;
 use crate::loads::party::PartyNames;
 use crate::loads::stored_load::StoredLoad;
@@ -82,6 +82,19 @@ pub(crate) fn compare(
         if members.remove("carrierName") != name {
             return Ok(Edit::Refused(row.error("carrierId", Code::Required, "is required with carrierName")));
         }
+    }
+    // Most cells repeat the load. The carrier has its id and its name.
+    let is_same =
+        |name: &str, value: &Value| find_member(name).is_some_and(|member| member.has(before, value));
+    let carrier_is_same = ["carrierId", "carrierName"]
+        .iter()
+        .all(|name| members.get(*name).is_none_or(|value| is_same(name, value)));
+    members.retain(|name, value| match name.as_str() {
+        "carrierId" | "carrierName" => !carrier_is_same,
+        name => !is_same(name, value),
+    });
+    if members.is_empty() {
+        return Ok(Edit::Unchanged);
     }
     let mut load = before.clone();
     edit::apply(&patch_of(members.clone())?, &mut load, catalogue, names, &[])?;

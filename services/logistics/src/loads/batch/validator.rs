@@ -122,7 +122,7 @@ pub(crate) fn validate(
     faults.add_to_upload(duplicate_files(&form.files));
     let keeps_cells = matches!(fields.if_exists, IfExists::Update | IfExists::Skip);
     let budget = || Budget::new(batches.limits);
-    let mut names = BatchNames::new(book, caller);
+    let mut names = BatchNames::new(book, caller)?;
     if let Some(id) = &organiser.id {
         names.add(id)?;
     }

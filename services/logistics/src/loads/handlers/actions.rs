@@ -76,7 +76,8 @@ impl LoadActions {
         Ok(match (self.action, &self.driver_id, &self.carrier_id) {
             (Action::SendToDriver, Some(id), _) => Some(Recipient::Driver(id.0.clone())),
             (Action::SendToCarrier, _, Some(id)) => {
-                let names = app.address_book.names(caller, vec![id.0.clone()]).await?;
+                let names =
+                    app.address_book.names(caller, vec![id.0.clone()], self.carrier_name.is_none()).await?;
                 let name = names.name(id, self.carrier_name.as_deref()).unwrap_or(id).to_owned();
                 Some(Recipient::Carrier { id: id.0.clone(), name })
             }

@@ -103,13 +103,13 @@ async fn create<F: LoadForm>(
 /// Returns the names of the organisations that a form names.
 async fn find_names<F: LoadForm>(app: &Logistics, caller: &Caller, form: &F) -> Result<PartyNames, Error> {
     let ids = form.parties().into_iter().map(|(_, id)| id.to_owned()).filter(|id| !id.is_empty()).collect();
-    app.address_book.names(caller, ids).await
+    app.address_book.names(caller, ids, form.lacks_names()).await
 }
 
 /// Checks that somebody has a name of the owner: the form, the token or the address book.
 fn check_name<F: LoadForm>(form: &F, names: &PartyNames, errors: &mut ValidationErrors) {
     let (member, is_absent) = form.owner_name();
-    if is_absent && !form.owner_id().is_empty() && names.name(form.owner_id(), None).is_none() {
+    if is_absent && names.supplied(form.owner_id()).is_none() {
         errors.push(member, Code::Required, "is required");
     }
 }

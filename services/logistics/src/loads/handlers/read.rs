@@ -5,8 +5,9 @@ use actix_web::{Either, HttpRequest, get};
 use common::validation::ValidationErrors;
 use common::wire::{DateOrDateTime, QueryText};
 use common::{
-    Caller, Error, ErrorResponses, Format, IdsParams, JsonResponse, ListParams, PageParams, PageRequest, PathId,
-    Query, Revised, StreamingResponse, TableLayout, Workbook, documents_by_ids, stream_by_ids, stream_pages,
+    Caller, Error, ErrorResponses, Format, IdsParams, JsonResponse, ListParams, PageParams, PageRequest,
+    PathId, Query, Revised, StreamingResponse, TableLayout, Workbook, documents_by_ids, stream_by_ids,
+    stream_pages,
 };
 use database::{Database, Id};
 use serde::Deserialize;

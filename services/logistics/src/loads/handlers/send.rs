@@ -62,7 +62,7 @@ pub(super) async fn send_to_carrier(
 ) -> Result<JsonResponse, Error> {
     let (form, fingerprint) = body.check(|_, _| {})?;
     let id = form.carrier_id.0;
-    let names = app.address_book.names(&caller, vec![id.clone()]).await?;
+    let names = app.address_book.names(&caller, vec![id.clone()], form.carrier_name.is_none()).await?;
     let name = names.name(&id, form.carrier_name.as_deref()).unwrap_or(&id).to_owned();
     let warning = names.warning("carrierId", &id);
     let carrier = Recipient::Carrier { id, name };

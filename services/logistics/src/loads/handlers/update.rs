@@ -52,7 +52,8 @@ pub(super) async fn update(
         .check_with_added_files(rules, &app.files, &caller, |requested| requested.members.files(), &present)
         .await?;
     let carrier: Vec<String> = requested.members.carrier_id.iter().map(|id| id.0.clone()).collect();
-    let names = app.address_book.names(&caller, carrier.clone()).await?;
+    let names =
+        app.address_book.names(&caller, carrier.clone(), requested.members.carrier_name.is_none()).await?;
     let files = match prepare(&app, &caller, found, &condition, (&requested, &names)).await {
         Ok(files) => files,
         Err(error) => {

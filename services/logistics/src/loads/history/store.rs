@@ -296,11 +296,8 @@ pub(crate) fn list(
     }
     let of_reader = || {
         let of_load = e::load_events.filter(e::load_id.eq(load_id)).into_boxed::<MultiBackend>();
-        let of_types = if types.is_empty() {
-            of_load.filter(e::event_type.ne_all(FEED_ONLY))
-        } else {
-            of_load.filter(e::event_type.eq_any(&types))
-        };
+        let of_load = of_load.filter(e::event_type.ne_all(FEED_ONLY));
+        let of_types = if types.is_empty() { of_load } else { of_load.filter(e::event_type.eq_any(&types)) };
         match reader {
             HistoryReader::All => of_types,
             HistoryReader::Carrier(since) => of_types.filter(e::n.ge(since.n)),

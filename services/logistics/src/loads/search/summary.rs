@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Datelike};
+use chrono::{DateTime, Datelike, Offset, TimeZone};
 use chrono_tz::Tz;
 use common::validation::{Code, ValidationErrors};
 use common::wire::QueryText;
@@ -99,6 +99,19 @@ impl SummaryParams {
     }
 }
 
+impl SummarySearch {
+    /// Returns the least and the greatest offset of the time zone since 1972, in seconds.
+    pub(super) fn offsets(&self) -> (i64, i64) {
+        let offset = |day: i64| {
+            let at = DateTime::from_timestamp(day * 86_400, 0).unwrap_or_default();
+            i64::from(self.time_zone.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc())
+        };
+        // From 1972 to 2100. No offset is in force for less than ten days.
+        let offsets = (730..47_482).step_by(10).map(offset);
+        offsets.fold((0, 0), |(least, greatest), offset| (least.min(offset), greatest.max(offset)))
+    }
+}
+
 impl GroupBy {
     /// Returns true for groups by date.
     pub(super) fn is_date(self) -> bool {
@@ -136,7 +149,7 @@ impl Sums {
 
 /// The sums of a group as the database returns them.
 pub(super) struct GroupRow {
-    /// The key. Of groups by date: the quarter hours since 1970.
+    /// The key. Of groups by date: a quarter hour of the date, counted since 1970.
     pub key: Option<String>,
     pub name: Option<String>,
     pub sums: Sums,

@@ -73,7 +73,8 @@ struct UnknownSimilarity {
     reference: String,
 }
 
-/// Fills in the similarity keys of up to [`BACKFILL_SIZE`] loads. Returns the number of loads.
+/// Fills in the similarity keys of up to [`BACKFILL_SIZE`] loads, and their commodities, which most of them lack too.
+/// Returns the number of loads.
 fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
     let unknown = format!(
         "SELECT id, document ->> 'reference' AS reference FROM loads WHERE similarity_key IS NULL ORDER BY id \
@@ -86,12 +87,16 @@ fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
     match c {
         AnyConnection::Sqlite(c) => {
             for (id, key) in ids.iter().zip(keys) {
-                diesel::update(l::loads.find(id)).set(l::similarity_key.eq(key)).execute(c)?;
+                let commodity = l::commodity_id.eq(sql(COMMODITY_SQLITE));
+                diesel::update(l::loads.find(id)).set((l::similarity_key.eq(key), commodity)).execute(c)?;
             }
         }
         AnyConnection::Postgres(c) => {
             // One statement, of a kind that Citus forwards to each part of the table.
-            let update = "UPDATE loads SET similarity_key = ($2)[array_position($1, id)] WHERE id = ANY ($1)";
+            let update = format!(
+                "UPDATE loads SET similarity_key = ($2)[array_position($1, id)], commodity_id = {COMMODITY_POSTGRES} \
+                 WHERE id = ANY ($1)"
+            );
             diesel::sql_query(update)
                 .bind::<Array<IdSql>, _>(&ids)
                 .bind::<Array<Text>, _>(keys)
@@ -99,6 +104,30 @@ fn fill_similarity_keys(c: &mut AnyConnection) -> Result<usize, Error> {
         }
     }
     Ok(ids.len())
+}
+
+const COMMODITY_SQLITE: &str = "json_extract(document, '$.commodity.id')";
+const COMMODITY_POSTGRES: &str = "CAST(document #>> '{commodity,id}' AS INTEGER)";
+
+/// Returns true if there are loads without a commodity: an older version stored or changed them.
+pub(crate) fn has_unknown_commodities(c: &mut AnyConnection) -> Result<bool, Error> {
+    // In the order of the partial index on these loads, so that PostgreSQL uses it regardless of statistics.
+    let unknown = l::loads.filter(l::commodity_id.is_null()).order(l::id).select(l::id);
+    Ok(unknown.first::<Id>(c).optional()?.is_some())
+}
+
+/// Fills in the commodities of up to [`BACKFILL_SIZE`] loads. Returns the number of loads.
+fn fill_commodities(c: &mut AnyConnection) -> Result<usize, Error> {
+    let commodity = match c {
+        AnyConnection::Sqlite(_) => COMMODITY_SQLITE,
+        AnyConnection::Postgres(_) => COMMODITY_POSTGRES,
+    };
+    let update = format!(
+        "UPDATE loads SET commodity_id = {commodity} WHERE id IN \
+         (SELECT id FROM loads WHERE commodity_id IS NULL ORDER BY id LIMIT {BACKFILL_SIZE}{})",
+        c.skip_locked()
+    );
+    Ok(database::dispatch!(c, c => diesel::sql_query(update).execute(c))?)
 }
 
 /// The condition for loads whose documents do not show their revision: an older version stored or changed them. That of
@@ -197,6 +226,7 @@ const COLUMNS: [Column; 4] = [
     (has_unknown_creators, fill_creators),
     (has_unfolded, fold_texts),
     (has_unknown_similarity, fill_similarity_keys),
+    (has_unknown_commodities, fill_commodities),
     (has_stale_revisions, fill_revisions),
 ];
 

@@ -31,7 +31,7 @@ use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
 pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
 use access::{not_visible, readable};
-pub(crate) use backfill::{backfill_at_start, run_backfill};
+pub(crate) use backfill::{backfill_at_start, has_unknown_commodities, run_backfill};
 pub(crate) use drivers::{
     Driver, add_driver, count_sending, driver_ids, drivers_of, list_drivers, remove_driver,
 };

@@ -6,7 +6,7 @@ use database::{Id, IdSql, Json, JsonSql, Timestamp, TimestampSql};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
-use diesel::sql_types::{BigInt, Bool, HasSqlType, Nullable, Text};
+use diesel::sql_types::{BigInt, Bool, HasSqlType, Integer, Nullable, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use webhooks::{EventDetails, Subject};
 
@@ -31,6 +31,7 @@ pub struct LoadRow {
     organiser_key: Option<String>,
     carrier_key: Option<String>,
     commodity_key: String,
+    commodity_id: i32,
     weight: Option<i64>,
     weight_net: Option<i64>,
     search_text: String,
@@ -90,6 +91,7 @@ impl LoadRow {
             organiser_key: name(&load.organiser),
             carrier_key: name(&load.carrier),
             commodity_key: sort_key(&load.commodity.name),
+            commodity_id: load.commodity.id,
             weight: weight(&load.weight),
             weight_net: weight(&load.weight_net),
             search_text: load.search_text(),
@@ -199,7 +201,7 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         out.push_sql(
             "INSERT OR FAIL INTO loads (id, organiser_id, carrier_id, status, delivery_at, created_at, \
              completed_at, reference_key, organiser_key, carrier_key, commodity_key, weight, weight_net, \
-             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key, batch_id) VALUES (",
+             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key, batch_id, commodity_id) VALUES (",
         );
         out.push_bind_param::<IdSql, _>(&row.id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.organiser_id)?;
@@ -222,6 +224,7 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         bind::<Nullable<Text>, _>(&mut out, &row.creator_name)?;
         bind::<Text, _>(&mut out, &row.similarity_key)?;
         bind::<Nullable<IdSql>, _>(&mut out, &row.batch_id)?;
+        bind::<Integer, _>(&mut out, &row.commodity_id)?;
         out.push_sql(")");
         Ok(())
     }
@@ -277,6 +280,7 @@ impl QueryFragment<Sqlite> for UpdateLoad<'_> {
         set::<Nullable<Text>, _>(&mut out, "organiser_key", &before.organiser_key, &row.organiser_key)?;
         set::<Nullable<Text>, _>(&mut out, "carrier_key", &before.carrier_key, &row.carrier_key)?;
         set::<Text, _>(&mut out, "commodity_key", &before.commodity_key, &row.commodity_key)?;
+        set::<Integer, _>(&mut out, "commodity_id", &before.commodity_id, &row.commodity_id)?;
         set::<Nullable<BigInt>, _>(&mut out, "weight", &before.weight, &row.weight)?;
         set::<Nullable<BigInt>, _>(&mut out, "weight_net", &before.weight_net, &row.weight_net)?;
         set::<Text, _>(&mut out, "search_text", &before.search_text, &row.search_text)?;

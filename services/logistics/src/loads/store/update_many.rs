@@ -63,6 +63,7 @@ fn store(c: &mut AnyConnection, changes: &[Change<'_>]) -> Result<(), Error> {
                     l::organiser_key.eq(excluded(l::organiser_key)),
                     l::carrier_key.eq(excluded(l::carrier_key)),
                     l::commodity_key.eq(excluded(l::commodity_key)),
+                    l::commodity_id.eq(excluded(l::commodity_id)),
                     l::weight.eq(excluded(l::weight)),
                     l::weight_net.eq(excluded(l::weight_net)),
                     l::search_text.eq(excluded(l::search_text)),

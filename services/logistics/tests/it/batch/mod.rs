@@ -12,6 +12,7 @@ mod mended;
 mod office_cells;
 mod office_files;
 mod parties;
+mod random_sheets;
 mod raw_workbook;
 mod similar;
 mod spreadsheets;

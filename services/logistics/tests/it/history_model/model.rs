@@ -156,7 +156,7 @@ impl Model {
         if let Some(carrier) = members.get("carrierId") {
             let name = members.get("carrierName");
             if before.carrier().is_none() || before.carrier() != carrier.as_str() || name.is_some() {
-                let name = organisation_name(by, carrier).or(name.cloned()).unwrap_or(carrier.clone());
+                let name = if carrier.is_null() { Value::Null } else { organisation_name(carrier) };
                 self.set("carrierId", carrier);
                 self.set("carrierName", &name);
             }
@@ -348,7 +348,7 @@ impl Model {
         }
         let before = self.clone();
         if self.carrier().is_none() {
-            let name = organisation_name(by, &json!(carrier)).unwrap_or(json!(carrier));
+            let name = organisation_name(&json!(carrier));
             self.set("carrierId", &json!(carrier));
             self.set("carrierName", &name);
         }

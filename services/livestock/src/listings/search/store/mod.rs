@@ -17,7 +17,7 @@ use super::plan::{Branch, BreedColumn, KeyKind, Plan, Rings, Start};
 use super::{ListingSearch, ListingSortKey};
 use crate::listings::calendar::day;
 use crate::listings::geo::{Cell, squared_chord_of};
-use crate::listings::store::mark_wishlisted;
+use crate::listings::store::{mark_suspended, mark_wishlisted};
 use crate::schema::listings::dsl as l;
 pub(crate) use filters::with_words;
 use filters::{Reading, matches, matches_anywhere, with_sort_key};
@@ -47,6 +47,7 @@ pub(crate) fn read_page(
     };
     if !search.is_public() && search.format == Format::Json {
         mark_wishlisted(c, caller, rows.iter_mut().map(|(document, (_, id))| (*id, &mut document.0)))?;
+        mark_suspended(c, caller, rows.iter_mut().map(|(document, (_, id))| (*id, &mut document.0)))?;
     }
     let mut page = ResultPage::new(rows, &search.page, &search.sorting);
     page.total = count_matches(c, reading)?;

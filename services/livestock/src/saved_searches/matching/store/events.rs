@@ -12,6 +12,7 @@ use crate::saved_searches::matching::model::{EventRow, ListingToMatch, SavedSear
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
+use crate::schema::suspended_organisations::dsl as o;
 use crate::schema::wishlists::dsl as w;
 
 /// The most events that are read at once.
@@ -51,12 +52,14 @@ pub(in crate::saved_searches::matching) fn next_events(
     Ok((events, next))
 }
 
-/// Returns those of the listings that are active.
+/// Returns those of the listings that are active and whose organisations are not suspended.
 pub(in crate::saved_searches::matching) fn list_active(
     c: &mut AnyConnection,
     ids: &[Id],
 ) -> Result<Vec<ListingToMatch>, Error> {
     let active = l::listings.filter(l::id.eq_any(ids)).filter(l::status.eq(Status::Active.as_str()));
+    let suspended = o::suspended_organisations.select(o::organisation_id);
+    let active = active.filter(l::organisation_id.ne_all(suspended));
     let mut listings: Vec<ListingToMatch> =
         active.order(l::id).select(ListingToMatch::as_select()).load(c)?;
     for listing in listings.iter_mut().filter(|listing| listing.columns.is_stale()) {

@@ -10,7 +10,7 @@ use diesel::sql_types::{Bool, Text};
 
 use crate::loads::search::{DriverFilter, LoadSearch, TimeRange};
 use crate::loads::status::Status;
-use crate::loads::store::{LoadQuery, Role, sent_before_carrier, sent_to, visible};
+use crate::loads::store::{LoadQuery, Role, has_unknown_commodities, sent_before_carrier, sent_to, visible};
 use crate::schema::loads::dsl as l;
 
 /// How a database finds the matches of a search.
@@ -42,13 +42,49 @@ const NOT_CANCELLED_SQLITE: &str = "(NOT EXISTS (SELECT 1 FROM loads AS any_canc
      WHERE any_cancelled.status = 'cancelled') OR NOT EXISTS (SELECT 1 FROM loads AS cancelled INDEXED BY \
      loads_cancelled WHERE cancelled.status = 'cancelled' AND cancelled.id = loads.id))";
 
-/// Reads the document of each load that the other filters leave. The text is the same for any number of ids, so that
-/// its statement is prepared once.
-const HAS_COMMODITY_POSTGRES: [&str; 2] =
-    ["(loads.document #>> '{commodity,id}') = ANY (string_to_array(", ", ','))"];
-/// As [`HAS_COMMODITY_POSTGRES`].
-const HAS_COMMODITY_SQLITE: [&str; 2] =
-    ["json_extract(loads.document, '$.commodity.id') IN (SELECT value FROM json_each('[' || ", " || ']'))"];
+/// The commodity of a load as SQL.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CommoditySql {
+    pub(super) id: &'static str,
+    /// The condition that it is one of several, separated by commas: the SQL before and after them. The text is the
+    /// same for any number of ids, so that its statement is prepared once.
+    is_one_of: [&'static str; 2],
+}
+
+impl CommoditySql {
+    const SQLITE: Self = Self {
+        id: "loads.commodity_id",
+        is_one_of: ["loads.commodity_id IN (SELECT value FROM json_each('[' || ", " || ']'))"],
+    };
+    const POSTGRES: Self = Self {
+        id: "loads.commodity_id",
+        is_one_of: ["loads.commodity_id = ANY (CAST(string_to_array(", ", ',') AS INTEGER[]))"],
+    };
+    /// While older loads have no commodity in the column.
+    const IN_DOCUMENT_SQLITE: Self = Self {
+        id: "json_extract(loads.document, '$.commodity.id')",
+        is_one_of: [
+            "json_extract(loads.document, '$.commodity.id') IN (SELECT value FROM json_each('[' || ",
+            " || ']'))",
+        ],
+    };
+    /// As [`Self::IN_DOCUMENT_SQLITE`].
+    const IN_DOCUMENT_POSTGRES: Self = Self {
+        id: "CAST(loads.document #>> '{commodity,id}' AS INTEGER)",
+        is_one_of: ["(loads.document #>> '{commodity,id}') = ANY (string_to_array(", ", ','))"],
+    };
+
+    /// Returns the SQL that finds the commodities of all loads.
+    pub(super) fn new(c: &mut AnyConnection) -> Result<Self, Error> {
+        let is_known = !has_unknown_commodities(c)?;
+        Ok(match (c, is_known) {
+            (AnyConnection::Sqlite(_), true) => Self::SQLITE,
+            (AnyConnection::Sqlite(_), false) => Self::IN_DOCUMENT_SQLITE,
+            (AnyConnection::Postgres(_), true) => Self::POSTGRES,
+            (AnyConnection::Postgres(_), false) => Self::IN_DOCUMENT_POSTGRES,
+        })
+    }
+}
 
 const HAS_TAG_POSTGRES: &str = " IN (SELECT json_array_elements_text(loads.document -> 'tags'))";
 const HAS_TAG_SQLITE: &str = " IN (SELECT value FROM json_each(loads.document, '$.tags'))";
@@ -66,9 +102,12 @@ impl SearchPlan {
         let not_cancelled = if is_sqlite { NOT_CANCELLED_SQLITE } else { NOT_CANCELLED_POSTGRES };
         let has_own_index = search.driver.is_some() || search.batch_id.is_some();
         let key = if is_sqlite && has_own_index { without_index(key) } else { key };
-        let has_commodity = if is_sqlite { HAS_COMMODITY_SQLITE } else { HAS_COMMODITY_POSTGRES };
         let ids: Vec<_> = search.commodity_ids.iter().map(ToString::to_string).collect();
         let commodity_ids = (!ids.is_empty()).then(|| ids.join(","));
+        let has_commodity = match commodity_ids {
+            Some(_) => CommoditySql::new(c)?.is_one_of,
+            None => [""; 2],
+        };
         let plan = Self {
             fulltext,
             key,

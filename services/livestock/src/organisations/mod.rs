@@ -1,0 +1,9 @@
+//! Suspended organisations (`docs/api/listings.md`, "Suspension"): their active listings are found and read by nobody
+//! else meanwhile.
+
+mod handlers;
+mod model;
+mod store;
+
+pub(crate) use handlers::routes;
+pub(crate) use store::{check_not_suspended, is_suspended, list_suspended};

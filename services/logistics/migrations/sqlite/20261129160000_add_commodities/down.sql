@@ -1,0 +1,2 @@
+DROP TRIGGER loads_commodity_forgotten;
+ALTER TABLE loads DROP COLUMN commodity_id;
