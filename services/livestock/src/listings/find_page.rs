@@ -29,7 +29,7 @@ pub(crate) async fn prepare(
             Candidates::Few(ids) => search.candidates = Some(ids),
             Candidates::Many { found, of } => {
                 // The rows that are read in order until the page is full, compared with all in the box.
-                let page_end = u64::try_from(search.page.fetch().saturating_add(search.page.offset));
+                let page_end = u64::try_from(search.page.limit.saturating_add(search.page.offset));
                 let read = page_end.unwrap_or_default().saturating_mul(of) / found.max(1);
                 search.reads_in_order = search.bbox.is_some()
                     && search.within_km().is_none()

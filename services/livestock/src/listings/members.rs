@@ -30,7 +30,7 @@ struct Edited {
 }
 
 /// All members.
-const MEMBERS: [Member; 20] = [
+const MEMBERS: [Member; 21] = [
     read_only("id"),
     read_only("userId"),
     read_only("organisationId"),

@@ -32,6 +32,7 @@ testkit::on_both! {
         members.insert("publishedAtUTC".into(), read["createdAtUTC"].clone());
         members.insert("revision".into(), json!(1));
         members.insert("updatedAtUTC".into(), read["createdAtUTC"].clone());
+        members.insert("isWishlisted".into(), json!(false));
         assert_eq!(read, expected);
         let created = read["createdAtUTC"].as_str().unwrap();
         assert!(created.len() == 24 && created.ends_with('Z'), "{created}");
@@ -66,7 +67,7 @@ testkit::on_both! {
             None,
         ]) {
             let mut read = create_and_read(&app, &farm, path, &with(plain(&sent), "/vat", json!(true))).await;
-            for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC", "publishedAtUTC", "revision", "updatedAtUTC"] {
+            for member in ["id", "userId", "organisationId", "organisationName", "createdAtUTC", "publishedAtUTC", "revision", "updatedAtUTC", "isWishlisted"] {
                 read.as_object_mut().unwrap().remove(member).unwrap();
             }
             let expected = json!({

@@ -25,6 +25,13 @@ pub async fn read(app: &App, user: &User, id: &str) -> Value {
     app.get(&format!("/v1/listings/{id}")).by(user).send().await.ok()
 }
 
+/// Reads a listing as webhooks send it: without what depends on the reader.
+pub async fn read_as_sent(app: &App, user: &User, id: &str) -> Value {
+    let mut listing = read(app, user, id).await;
+    listing.as_object_mut().unwrap().remove("isWishlisted").unwrap();
+    listing
+}
+
 /// Edits a listing.
 pub async fn patch(app: &App, user: &User, id: &str, members: &Value) -> TestResponse {
     app.call("PATCH", &format!("/v1/listings/{id}")).by(user).json(members).send().await

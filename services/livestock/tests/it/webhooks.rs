@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, User, WebhookReceiver, wait_until};
 use wiremock::{Request, ResponseTemplate};
 
-use crate::lifecycle::{draft, patch, read};
+use crate::lifecycle::{draft, patch, read_as_sent};
 use crate::sample::{create, full};
 
 /// Returns settings that allow receivers on this machine, with retries without backoff.
@@ -55,7 +55,7 @@ testkit::on_both! {
         }
         let data = async |id: &str, changes: Option<Value>| {
             let mut data = json!({
-                "userId": farm.claims["sub"], "organisationId": "farm", "listing": read(&app, &farm, id).await,
+                "userId": farm.claims["sub"], "organisationId": "farm", "listing": read_as_sent(&app, &farm, id).await,
             });
             data.as_object_mut().unwrap().extend(changes.map(|changes| ("changes".to_owned(), changes)));
             data

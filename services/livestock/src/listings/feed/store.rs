@@ -19,7 +19,7 @@ use super::model::{
     FeedEventType, FeedListingEvent, FeedReader, FeedRow, FeedSearch, last_place_number, match_id, row_of,
 };
 use crate::listings::events::store::list_by_numbers;
-use crate::listings::store::list_by_ids;
+use crate::listings::store::list_for_reader;
 use crate::schema::enquiries::{self, dsl as q};
 use crate::schema::listing_events::{self, dsl as e};
 use crate::schema::match_events::{self, dsl as m};
@@ -375,7 +375,7 @@ fn listings(
     found: &[(FeedRow, Place)],
 ) -> Result<HashMap<Id, Json>, Error> {
     let ids: BTreeSet<Id> = found.iter().map(|(row, _)| row.listing_id).collect();
-    Ok(list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect())
+    Ok(list_for_reader(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect())
 }
 
 /// A new row: its position, its number and the organisation that reads it.

@@ -64,8 +64,7 @@ pub(super) async fn list_listings_by_ids(
     let ids = query.check(IdsParams::parse)?;
     let requested = ids.clone();
     let read = move |c: &mut _| {
-        let mut found = store::list_by_ids(c, &caller, &requested)?;
-        store::mark_wishlisted(c, &caller, found.iter_mut().map(|(id, document)| (*id, &mut document.0)))?;
+        let mut found = store::list_for_reader(c, &caller, &requested)?;
         store::mark_suspended(c, &caller, found.iter_mut().map(|(id, document)| (*id, &mut document.0)))?;
         Ok::<_, Error>(found)
     };

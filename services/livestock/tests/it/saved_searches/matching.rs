@@ -6,7 +6,7 @@ use testkit::{App, Backend, User, WebhookReceiver, wait_until};
 use wiremock::ResponseTemplate;
 
 use super::{count, id_literal, new_matches, save, stored_matches, wait_until_matched};
-use crate::lifecycle::{draft, read, to};
+use crate::lifecycle::{draft, read_as_sent, to};
 use crate::sample::{create, full, ids, plain, start, with};
 
 fn breed(name: &str) -> Value {
@@ -53,7 +53,7 @@ testkit::on_both! {
             "id": message["id"], "type": "listing.matched", "timestamp": message["timestamp"],
             "data": {"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann",
                 "matches": [{"savedSearchId": saved["id"], "name": saved["name"], "userId": "ann"}],
-                "listing": read(&app, &ann, &listing).await},
+                "listing": read_as_sent(&app, &ann, &listing).await},
         }));
         assert_eq!(requests[0].headers["webhook-signature"].to_str().unwrap(), testkit::webhook_signature(&requests[0], secret));
         assert_eq!((new_matches(&app, &ann, &path).await, new_matches(&app, &ann, &silent).await), (json!(1), json!(0)));

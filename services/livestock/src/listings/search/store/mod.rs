@@ -189,8 +189,10 @@ fn count_matches(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Option<i
         return Ok(None);
     }
     let mut total = 0;
-    for branch in Branch::to_count(reading.search) {
-        total += matches(reading, &branch).count().get_result::<i64>(c)?;
+    // All matches are counted, in no order.
+    let search = &ListingSearch { reads_in_order: false, ..reading.search.clone() };
+    for branch in Branch::to_count(search) {
+        total += matches(Reading { search, ..reading }, &branch).count().get_result::<i64>(c)?;
     }
     Ok(Some(total))
 }
