@@ -35,10 +35,9 @@ fn instant(random: &mut StdRng) -> String {
 
 /// Creates loads, some of them completed or cancelled.
 async fn populate(app: &App, random: &mut StdRng) {
-    let mut table =
-        "reference,deliveryDateISO,organiserId,organiserName,carrierId,carrierName,commodityId,weight,\
-                     weightNet,tags\n"
-            .to_owned();
+    const HEADER: &str = "reference,deliveryDateISO,organiserId,organiserName,carrierId,carrierName,commodityId,\
+                          weight,weightNet,tags\n";
+    let mut table = vec![HEADER.to_owned()];
     for n in 0..LOADS {
         let (organiser, carrier) =
             (pick(random, &["grain", "mill", "haul"]), pick(random, &["haul", "fast", "grain", ""]));
@@ -50,10 +49,11 @@ async fn populate(app: &App, random: &mut StdRng) {
         let weights = format!("{},{}", weight(), weight());
         let (at, commodity) = (instant(random), random.random_range(1..8));
         let tag = pick(random, &["x", "y"]);
-        table += &format!(
+        table.push(format!(
             "S-{n},{at},{organiser},Of {organiser},{carrier},{carrier},{commodity},{weights},{tag}\n"
-        );
+        ));
     }
+    let table = table.concat();
     let ids = batch::send(app, &User::admin(), batch::form(&[table.as_bytes()])).await.ok()["ids"].clone();
     for (n, id) in ids.as_array().unwrap().iter().enumerate() {
         let id = id.as_str().unwrap();

@@ -116,12 +116,11 @@ pub(crate) async fn prepare_import(app: Parts<'_>, batch: ReadBatch) -> Result<P
     let plan = move |c: &mut AnyConnection| {
         let import = planned.lock();
         let found;
-        let checked = match &checked {
-            Some(checked) => checked,
-            None => {
-                found = import.check(c, &catalogue, Purpose::Preview)?;
-                &found
-            }
+        let checked = if let Some(checked) = &checked {
+            checked
+        } else {
+            found = import.check(c, &catalogue, Purpose::Preview)?;
+            &found
         };
         import.refuse(c, checked)?;
         Ok::<_, Error>(checked.is_new())

@@ -49,13 +49,14 @@ pub(crate) fn summarize(
     if let Some(name) = &key.name {
         let newest: Vec<Timestamp> = rows.iter().map(|(_, newest, ..)| *newest).collect();
         for role in roles {
-            let named = branch(caller, *role, search, &plan).filter(l::created_at.eq_any(&newest)).select((
-                sql::<Nullable<Text>>(&key.text.replace("group_key", &key.sql)),
-                l::created_at,
-                sql::<Nullable<Text>>(name),
-            ));
-            let named: Vec<(Option<String>, Timestamp, Option<String>)> = named.load(c)?;
-            names.extend(named.into_iter().map(|(key, at, name)| ((key, at), name)));
+            let newest_loads =
+                branch(caller, *role, search, &plan).filter(l::created_at.eq_any(&newest)).select((
+                    sql::<Nullable<Text>>(&key.text.replace("group_key", &key.sql)),
+                    l::created_at,
+                    sql::<Nullable<Text>>(name),
+                ));
+            let found: Vec<(Option<String>, Timestamp, Option<String>)> = newest_loads.load(c)?;
+            names.extend(found.into_iter().map(|(key, at, name)| ((key, at), name)));
         }
     }
     let rows = rows.into_iter().map(|(key, newest, own, _)| {
