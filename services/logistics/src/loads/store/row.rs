@@ -201,7 +201,8 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
         out.push_sql(
             "INSERT OR FAIL INTO loads (id, organiser_id, carrier_id, status, delivery_at, created_at, \
              completed_at, reference_key, organiser_key, carrier_key, commodity_key, weight, weight_net, \
-             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key, batch_id, commodity_id) VALUES (",
+             search_text, document, created_by, awaits_acceptance, creator_id, creator_name, similarity_key, batch_id, \
+             commodity_id) VALUES (",
         );
         out.push_bind_param::<IdSql, _>(&row.id)?;
         bind::<Nullable<Text>, _>(&mut out, &row.organiser_id)?;
@@ -230,8 +231,8 @@ impl QueryFragment<Sqlite> for InsertLoad<'_> {
     }
 }
 
-/// Stores the next revision of a load on SQLite. Sets only the columns that differ, because SQLite changes the indexes of
-/// all columns that a statement sets. Statements with the same columns are prepared once.
+/// Stores the next revision of a load on SQLite. Sets only the columns that differ, because SQLite changes the indexes
+/// of all columns that a statement sets. Statements with the same columns are prepared once.
 pub(super) struct UpdateLoad<'a> {
     pub(super) before: LoadRow,
     pub(super) row: &'a LoadRow,
