@@ -14,8 +14,11 @@ use std::future::{Ready, ready};
 use actix_web::dev::Payload;
 use actix_web::{FromRequest, HttpRequest};
 use database::Id;
+use serde_json::json;
 
 use crate::Error;
+use crate::response::validation::{Code, ValidationErrors};
+use crate::wire::{ID_MESSAGE, TextForm, is_plain_id};
 pub use body::Body;
 pub(crate) use body::JsonLimit;
 pub use form_body::FormBody;

@@ -30,7 +30,7 @@ struct Edited {
 }
 
 /// All members.
-const MEMBERS: [Member; 21] = [
+const MEMBERS: [Member; 22] = [
     read_only("id"),
     read_only("userId"),
     read_only("organisationId"),
@@ -80,6 +80,7 @@ const MEMBERS: [Member; 21] = [
     read_only("publishedAtUTC"),
     read_only("distanceKm"),
     read_only("isWishlisted"),
+    read_only("suspended"),
     read_only("warnings"),
 ];
 

@@ -4,7 +4,7 @@ use actix_web::web::{Data, Path};
 use actix_web::{delete, put};
 use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
-use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, Member};
+use common::{Authorized, Caller, Error, ErrorResponses, JsonResponse, Member, organisation_id_of_path};
 use database::AnyConnection;
 use utoipa_actix_web::service_config::ServiceConfig;
 

@@ -77,8 +77,7 @@ pub(crate) struct ListingSearchParams {
     /// Degrees east of it.
     #[param(minimum = -180, maximum = 180, example = -3.3915)]
     longitude: Option<f64>,
-    /// A postcode, an outward code or a sector, in place of the coordinates of a point.
-    #[param(example = "LD3 7HR")]
+    /// A postcode (`LD3 7HR`), an outward code or a sector, in place of the coordinates of a point.
     near: Option<QueryText>,
     /// `west,south,east,north` in degrees: only listings with coordinates in this box, edges included. West may exceed
     /// east: the box then crosses the 180th meridian.

@@ -11,7 +11,6 @@ use common::{
 };
 use database::{Database, Id};
 use serde::Deserialize;
-use serde_json::json;
 use utoipa::IntoParams;
 
 use crate::loads::history::{self, EventType, LoadEvent};

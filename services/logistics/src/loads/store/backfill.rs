@@ -222,7 +222,7 @@ fn fold_texts(c: &mut AnyConnection) -> Result<usize, Error> {
 type Column = (fn(&mut AnyConnection) -> Result<bool, Error>, fn(&mut AnyConnection) -> Result<usize, Error>);
 
 /// The creator first: loads with a similar reference are found by it.
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column; 5] = [
     (has_unknown_creators, fill_creators),
     (has_unfolded, fold_texts),
     (has_unknown_similarity, fill_similarity_keys),
