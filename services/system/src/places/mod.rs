@@ -22,7 +22,7 @@ pub(crate) use providers::register_metrics;
 
 use crate::Settings;
 use crate::cache::{Cache, SecretReloader};
-use model::{AddressQuery, AddressResult, Coordinates, Location};
+use model::{AddressQuery, AddressResult, Coordinates, Location, NearestAddress};
 use providers::{EmbeddedGazetteer, GAZETTEER, Geocoder, ProviderKind, Providers, WordScheme};
 
 /// The kinds of cached responses: the first two words of their keys.
@@ -68,8 +68,8 @@ impl Places {
             let key = location_key("words", &*self.words, geocoder, words);
             let fetch = async || {
                 let (three_words, coordinates) = self.words.decode(words).await?;
-                let address = geocoder.nearest(coordinates).await?;
-                Ok(Location { three_words, address, coordinates })
+                let address = geocoder.nearest(coordinates).await?.address;
+                Ok(Location { three_words, address, coordinates, distance_km: None })
             };
             self.cache.get_or(&key, fetch).await
         })
@@ -84,7 +84,8 @@ impl Places {
         let fetch = async || {
             let result = geocoder.find(id).await?;
             let three_words = self.words.encode(result.coordinates).await?;
-            Ok(Location { three_words, address: result.address, coordinates: result.coordinates })
+            let (address, coordinates) = (result.address, result.coordinates);
+            Ok(Location { three_words, address, coordinates, distance_km: None })
         };
         self.cache.get_or(&key, fetch).await
     }
@@ -94,9 +95,10 @@ impl Places {
         self.with_fallback(async |geocoder| {
             let key = location_key("coordinates", &*self.words, geocoder, &coordinates.to_string());
             let fetch = async || {
-                let (three_words, address) =
+                let (three_words, nearest) =
                     try_join!(self.words.encode(coordinates), geocoder.nearest(coordinates))?;
-                Ok::<_, Error>(Location { three_words, address, coordinates })
+                let NearestAddress { address, distance_km } = nearest;
+                Ok::<_, Error>(Location { three_words, address, coordinates, distance_km })
             };
             let location = self.cache.get_or(&key, fetch).await?;
             // The key has rounded coordinates; the response has those of the request.
@@ -112,6 +114,8 @@ impl Places {
             self.cache.get_or(&key, async || geocoder.search(query).await).await
         };
         let fetched = match &query.container_id {
+            // Other providers do not read coordinates.
+            None if gazetteer::is_point(&query.text) => search(&self.gazetteer).await?,
             None => self.with_fallback(search).await?,
             // The container is a result of the gazetteer, possibly of a fallback.
             Some(id) if self.gazetteer.is_container(id) => search(&self.gazetteer).await?,

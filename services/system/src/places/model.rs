@@ -15,6 +15,19 @@ pub(crate) struct Location {
     pub(crate) address: Address,
     /// Coordinates.
     pub(crate) coordinates: Coordinates,
+    /// Distance in kilometres from the place that the address names, of a location by coordinates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 0)]
+    pub(crate) distance_km: Option<f64>,
+}
+
+/// The address nearest to a point.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NearestAddress {
+    pub(crate) address: Address,
+    /// Distance in kilometres from the place that the address names, in whole metres. `None` if the provider does not
+    /// know where it is.
+    pub(crate) distance_km: Option<f64>,
 }
 
 /// A postal address.
@@ -42,12 +55,11 @@ pub(crate) struct Address {
     /// Postcode in the spelling of its country.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) postcode: String,
-    /// English name of the country.
-    #[schema(required = true)]
+    /// English name of the country. Absent if the nearest place is more than 50 km away, for example at sea.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) country_name: String,
     /// ISO 3166-1 alpha-2 code of the country: `GB`
-    #[serde(rename = "countryISO")]
-    #[schema(required = true)]
+    #[serde(rename = "countryISO", skip_serializing_if = "String::is_empty")]
     pub(crate) country_iso: String,
 }
 

@@ -10,7 +10,9 @@ use gazetteer::{CountrySet, Gazetteer};
 use sha2::{Digest, Sha256};
 
 use super::{GAZETTEER, Geocoder, ProviderFuture, WordScheme, unknown_words};
-use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
+use crate::places::model::{
+    Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress, NearestAddress,
+};
 
 /// Maximum length in bytes of the codes of enabled countries in a cache key. Longer lists are hashed.
 const MAX_SCOPE_BYTES: usize = 30;
@@ -45,8 +47,9 @@ impl EmbeddedGazetteer {
     }
 
     /// Returns the nearest place, with the nearest postcode.
-    pub(super) fn nearest_place(&self, coordinates: Coordinates) -> Address {
-        self.gazetteer.nearest(coordinates.lat, coordinates.lon).address.into()
+    pub(super) fn nearest_place(&self, coordinates: Coordinates) -> NearestAddress {
+        let nearest = self.gazetteer.nearest(coordinates.lat, coordinates.lon);
+        NearestAddress { address: nearest.address.into(), distance_km: nearest.distance_km.map(in_whole_metres) }
     }
 
     /// Returns the coordinates of an address's postcode, or else of its city. `None` if neither is known.
@@ -94,9 +97,14 @@ impl Geocoder for EmbeddedGazetteer {
         Box::pin(ready(self.gazetteer.find(id).map(GeocodedAddress::from).ok_or(Error::NotFound)))
     }
 
-    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, Address> {
+    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, NearestAddress> {
         Box::pin(ready(Ok(self.nearest_place(coordinates))))
     }
+}
+
+/// Rounds a distance in kilometres.
+pub(super) fn in_whole_metres(kilometres: f64) -> f64 {
+    (kilometres * 1000.0).round() / 1000.0
 }
 
 /// Returns the ISO 3166-2 code of a region by its country's code and one of its names. Empty if the region is unknown.

@@ -13,7 +13,9 @@ use serde_json::Value;
 use super::client::{ProviderClient, ProviderKind, ProviderResponse};
 use super::embedded::{EmbeddedGazetteer, region_iso};
 use super::{Geocoder, ProviderFuture};
-use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
+use crate::places::model::{
+    Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress, NearestAddress,
+};
 
 /// The name of the provider.
 const NAME: &str = "loqate";
@@ -108,7 +110,7 @@ impl Geocoder for Loqate {
         })
     }
 
-    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, Address> {
+    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, NearestAddress> {
         Box::pin(ready(Ok(self.gazetteer.nearest_place(coordinates))))
     }
 

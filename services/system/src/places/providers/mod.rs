@@ -25,7 +25,7 @@ pub(super) use client::ProviderKind;
 pub(crate) use client::register_metrics;
 pub(super) use embedded::EmbeddedGazetteer;
 
-use super::model::{Address, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
+use super::model::{AddressQuery, AddressResult, Coordinates, GeocodedAddress, NearestAddress};
 use crate::cache::SecretReloader;
 use crate::config::{AddressProvider, Settings, WordsProvider, setting};
 use client::{Credential, KeyLocation, ProviderClient};
@@ -77,7 +77,7 @@ pub(crate) trait Geocoder: Send + Sync {
     fn find<'a>(&'a self, id: &'a str) -> ProviderFuture<'a, GeocodedAddress>;
 
     /// Returns the nearest address or place.
-    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, Address>;
+    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, NearestAddress>;
 
     /// Returns whether the last call succeeded. `None` for a provider without network calls.
     fn is_healthy(&self) -> Option<bool> {

@@ -4,9 +4,11 @@ use common::Error;
 use serde::Deserialize;
 
 use super::client::{ProviderClient, ProviderResponse};
-use super::embedded::{EmbeddedGazetteer, region_iso};
+use super::embedded::{EmbeddedGazetteer, in_whole_metres, region_iso};
 use super::{Geocoder, ProviderFuture};
-use crate::places::model::{Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress};
+use crate::places::model::{
+    Address, AddressKind, AddressQuery, AddressResult, Coordinates, GeocodedAddress, NearestAddress,
+};
 
 /// The name of the provider.
 const NAME: &str = "photon";
@@ -93,19 +95,25 @@ impl Geocoder for Photon {
                 features.into_iter().find(|feature| feature.osm_id() == osm_id).ok_or(Error::NotFound)?;
             Ok(GeocodedAddress {
                 coordinates: feature.coordinates().unwrap_or(coordinates),
-                address: self.address(feature.properties, coordinates),
+                address: match feature.properties.into_address() {
+                    Some(address) => address,
+                    None => self.gazetteer.nearest_place(coordinates).address,
+                },
             })
         })
     }
 
-    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, Address> {
+    fn nearest(&self, coordinates: Coordinates) -> ProviderFuture<'_, NearestAddress> {
         Box::pin(async move {
             let nearest = self.reverse(coordinates, 1).await?.into_iter().next();
-            // Photon finds nothing in remote areas. The gazetteer always has a nearest place.
-            Ok(nearest.map_or_else(
-                || self.gazetteer.nearest_place(coordinates),
-                |feature| self.address(feature.properties, coordinates),
-            ))
+            // Photon finds nothing in remote areas, and features without a country at sea.
+            let nearest = nearest.and_then(|feature| {
+                let Coordinates { lat, lon } = feature.coordinates()?;
+                let distance = gazetteer::distance_km((coordinates.lat, coordinates.lon), (lat, lon));
+                let address = feature.properties.into_address()?;
+                Some(NearestAddress { address, distance_km: Some(in_whole_metres(distance)) })
+            });
+            Ok(nearest.unwrap_or_else(|| self.gazetteer.nearest_place(coordinates)))
         })
     }
 
@@ -128,35 +136,6 @@ impl Photon {
     async fn reverse(&self, coordinates: Coordinates, limit: usize) -> Result<Vec<Feature>, Error> {
         let [lat, lon, limit] = [coordinates.lat.to_string(), coordinates.lon.to_string(), limit.to_string()];
         self.features("reverse", &[("lat", &lat), ("lon", &lon), ("limit", &limit), ("lang", "en")]).await
-    }
-
-    /// Converts the properties of a feature. A feature at sea has no country: its address is the nearest place of the
-    /// gazetteer.
-    fn address(&self, properties: Properties, coordinates: Coordinates) -> Address {
-        let iso = properties.countrycode.to_uppercase();
-        let Some(country) = gazetteer::country(&iso) else {
-            return self.gazetteer.nearest_place(coordinates);
-        };
-        let region =
-            if properties.county.is_empty() { properties.state.clone() } else { properties.county.clone() };
-        let is_settlement = properties.osm_key == "place";
-        let city = if properties.city.is_empty() && is_settlement {
-            properties.name.clone()
-        } else {
-            properties.city.clone()
-        };
-        Address {
-            line1: properties.street_line(),
-            line2: if properties.locality.is_empty() { properties.district } else { properties.locality },
-            region_iso: region_iso(&iso, &region),
-            region,
-            name: properties.name,
-            city,
-            postcode: properties.postcode,
-            country_name: country.name.to_owned(),
-            country_iso: iso,
-            ..Address::default()
-        }
     }
 }
 
@@ -196,6 +175,28 @@ impl Feature {
 }
 
 impl Properties {
+    /// Converts the properties of a feature. A feature at sea has no country and no address.
+    fn into_address(self) -> Option<Address> {
+        let iso = self.countrycode.to_uppercase();
+        let country = gazetteer::country(&iso)?;
+        let region = if self.county.is_empty() { self.state.clone() } else { self.county.clone() };
+        let is_settlement = self.osm_key == "place";
+        let city =
+            if self.city.is_empty() && is_settlement { self.name.clone() } else { self.city.clone() };
+        Some(Address {
+            line1: self.street_line(),
+            line2: if self.locality.is_empty() { self.district } else { self.locality },
+            region_iso: region_iso(&iso, &region),
+            region,
+            name: self.name,
+            city,
+            postcode: self.postcode,
+            country_name: country.name.to_owned(),
+            country_iso: iso,
+            ..Address::default()
+        })
+    }
+
     /// Returns the kind of the feature. Older servers send no `type`.
     fn kind(&self) -> AddressKind {
         match self.r#type.as_str() {
