@@ -31,7 +31,6 @@ struct OrganisationParams {
     /// `suspended`: those that are suspended.
     #[serde(rename = "f:status")]
     #[param(required = true, inline, example = "suspended")]
-    #[expect(dead_code, reason = "has one value")]
     status: Suspended,
 }
 
