@@ -1,6 +1,5 @@
 //! Suspended organisations: what others do not see meanwhile, and what these may not do.
 
-use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
