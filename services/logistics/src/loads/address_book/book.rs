@@ -63,7 +63,7 @@ impl AddressBook {
         let remembered = |id: &String| self.callers.name_of(ContactKind::Organisation, id);
         if !lacks_names {
             ids.retain(|id| {
-                let Some(Some(name)) = remembered(id) else { return true };
+                let Some(name) = remembered(id) else { return true };
                 names
                     .add([(id.clone(), KnownParty { is_known: true, name: Some(name), contact_name: None })]);
                 false
@@ -76,10 +76,8 @@ impl AddressBook {
         let mut found = self.db.read(move |c| store::parties(c, &own, &ids)).await?;
         for (id, party) in &mut found {
             // Seen, and perhaps not written yet.
-            if let Some(name) = remembered(id) {
-                party.is_known = true;
-                party.name = name.or_else(|| party.name.take());
-            }
+            party.is_known |= self.callers.has_seen(ContactKind::Organisation, id);
+            party.name = remembered(id).or_else(|| party.name.take());
         }
         names.add(found);
         Ok(())
@@ -107,7 +105,7 @@ impl AddressBook {
     /// # Errors
     /// Those of the database.
     pub(crate) async fn warning_of_driver(&self, id: &str) -> Result<Option<Warning>, Error> {
-        if self.callers.name_of(ContactKind::Driver, id).is_some() {
+        if self.callers.has_seen(ContactKind::Driver, id) {
             return Ok(None);
         }
         let ids = [id.to_owned()];
@@ -139,7 +137,7 @@ impl AddressBook {
         let (rows, total, mut uses, known) = self.db.read(read).await?;
         let contact = |(id, name): (String, Option<String>)| {
             let (loads, last_used) = uses.remove(&id)?;
-            let is_known = known.contains_key(&id) || self.callers.name_of(kind, &id).is_some();
+            let is_known = known.contains_key(&id) || self.callers.has_seen(kind, &id);
             let name = name.unwrap_or_else(|| id.clone());
             Some(OrganisationContact { name, loads, last_used: last_used?, is_known, id })
         };

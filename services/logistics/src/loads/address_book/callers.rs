@@ -90,9 +90,14 @@ impl KnownCallers {
         self.wake.notify_one();
     }
 
-    /// Returns the name of an organisation or a user whom this replica has seen, or `None` for another one.
-    pub(super) fn name_of(&self, kind: ContactKind, id: &str) -> Option<Option<String>> {
-        self.seen.read().names[kind as usize].get(id).cloned()
+    /// Returns true if this replica has seen an organisation or a user.
+    pub(super) fn has_seen(&self, kind: ContactKind, id: &str) -> bool {
+        self.seen.read().names[kind as usize].contains_key(id)
+    }
+
+    /// Returns the name of an organisation or a user whom this replica has seen.
+    pub(super) fn name_of(&self, kind: ContactKind, id: &str) -> Option<String> {
+        self.seen.read().names[kind as usize].get(id)?.clone()
     }
 
     /// Writes whom this replica has seen, as long as the service runs.

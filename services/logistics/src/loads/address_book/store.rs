@@ -149,7 +149,7 @@ pub(super) fn list(
 ) -> Result<ContactRows, Error> {
     let matching = || {
         let has_words = query.iter().map(|word| HasWord::new("contacts.words", word));
-        has_words.fold(of_organisation(organisation, kind), |contacts, has_word| contacts.filter(has_word))
+        has_words.fold(of_organisation(organisation, kind), QueryDsl::filter)
     };
     let rows = matching().order((k::name_key, k::contact_id)).offset(page.offset).limit(page.fetch());
     let rows = rows.select((k::contact_id, k::name)).load(c)?;
@@ -245,16 +245,16 @@ impl Named {
     fn of(events: &[NewEvent]) -> Result<Self, Error> {
         let mut named = Self::default();
         for event in events {
-            let changes: Value = event.changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+            let recorded: Value = event.changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
             let (organiser, carrier) = (&event.organiser, &event.carrier);
             named.organisations.extend([organiser, carrier].into_iter().flatten().cloned());
-            let changed = ["from", "to"].map(|side| changes["carrierId"][side].as_str().map(str::to_owned));
+            let changed = ["from", "to"].map(|side| recorded["carrierId"][side].as_str().map(str::to_owned));
             for carrier in changed.into_iter().flatten().chain(carrier.clone()) {
                 let organiser = organiser.clone().filter(|organiser| *organiser != carrier);
                 named.pairs.extend(organiser.map(|organiser| (organiser, carrier.clone())));
                 named.organisations.insert(carrier);
             }
-            let driver = changes["driverId"]["to"].as_str();
+            let driver = recorded["driverId"]["to"].as_str();
             if let (Some(sender), Some(driver)) = (&event.sender, driver) {
                 named.drivers.insert((sender.clone(), driver.to_owned()));
             }

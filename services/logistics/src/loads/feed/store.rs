@@ -317,22 +317,25 @@ pub(crate) struct NewEvent {
     pub(crate) changes: Option<Json>,
 }
 
+/// The organiser, the carrier, and the organisation of the user who caused an event.
+type EventParties = (Option<String>, Option<String>, Option<String>);
+
 /// The position after those of all events, also of those that are not settled.
 const NO_END: i64 = i64::MAX;
 
 /// Returns the first events after a place, oldest first. Others may still appear between those that are not settled.
 pub(crate) fn new_events(c: &mut AnyConnection, after: Place, most: usize) -> Result<Vec<NewEvent>, Error> {
-    let rows: Vec<(i64, i64, Option<String>, Option<String>, Option<String>, Option<Json>)> = first_between(
+    let rows: Vec<((i64, i64), EventParties, Option<Json>)> = first_between(
         c,
         (after, NO_END),
         most,
         |events| events,
         |c, query| {
-            let columns = (e::position, e::n, e::organiser_id, e::carrier_id, e::organisation_id, e::changes);
-            query.select(columns).load(c)
+            let parties = (e::organiser_id, e::carrier_id, e::organisation_id);
+            query.select(((e::position, e::n), parties, e::changes)).load(c)
         },
     )?;
-    let event = |(position, n, organiser, carrier, sender, changes)| NewEvent {
+    let event = |((position, n), (organiser, carrier, sender), changes)| NewEvent {
         place: Place { position, n },
         organiser,
         carrier,

@@ -52,16 +52,16 @@ pub(super) async fn update(
         .check_with_added_files(rules, &app.files, &caller, |requested| requested.members.files(), &present)
         .await?;
     let carrier: Vec<String> = requested.members.carrier_id.iter().map(|id| id.0.clone()).collect();
-    let names =
+    let party_names =
         app.address_book.names(&caller, carrier.clone(), requested.members.carrier_name.is_none()).await?;
-    let files = match prepare(&app, &caller, found, &condition, (&requested, &names)).await {
+    let files = match prepare(&app, &caller, found, &condition, (&requested, &party_names)).await {
         Ok(files) => files,
         Err(error) => {
             let named = requested.members.files();
             return Err(app.files.report_unknown_before(&caller, named, &present, error).await);
         }
     };
-    let warnings: Vec<_> = carrier.iter().filter_map(|id| names.warning("carrierId", id)).collect();
+    let warnings: Vec<_> = carrier.iter().filter_map(|id| party_names.warning("carrierId", id)).collect();
     let (id, service) = (path.id()?, app.clone());
     let effect = move |c: &mut _| {
         // Reads again: another request may have changed the load.
@@ -72,7 +72,7 @@ pub(super) async fn update(
         }
         edit::check_state(&requested, &stored, &caller, &condition)?;
         let (before, mut load) = (&stored.load, stored.load.clone());
-        edit::apply(&requested, &mut load, &service.commodities, &names, &files.named.references()?)?;
+        edit::apply(&requested, &mut load, &service.commodities, &party_names, &files.named.references()?)?;
         let changes = changes(before, &load);
         if changes.is_empty() {
             return Ok((JsonResponse::json(&load)?.revision(load.revision), Vec::new()));
@@ -109,7 +109,7 @@ async fn prepare(
     caller: &Caller,
     found: Result<StoredLoad, Error>,
     condition: &Precondition,
-    (requested, names): (&MergePatch<LoadPatch>, &PartyNames),
+    (requested, party_names): (&MergePatch<LoadPatch>, &PartyNames),
 ) -> Result<PatchedFiles, Error> {
     let stored = found?;
     edit::check_rights(requested, &stored, caller)?;
@@ -119,7 +119,7 @@ async fn prepare(
     edit::check_state(requested, &stored, caller, condition)?;
     let (before, mut load) = (&stored.load, stored.load.clone());
     let named = app.files.look_up_added(caller, requested.members.files(), &before.files).await?;
-    edit::apply(requested, &mut load, &app.commodities, names, &named.references()?)?;
+    edit::apply(requested, &mut load, &app.commodities, party_names, &named.references()?)?;
     let gets_files = load.carrier_id() != before.carrier_id() && may_share_files(caller, before, &load);
     let kept: Vec<_> = load.files.iter().filter(|file| before.has_file(&file.id)).cloned().collect();
     let kept = if gets_files { app.files.look_up(caller, &kept).await? } else { FoundFiles::default() };

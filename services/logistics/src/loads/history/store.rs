@@ -250,9 +250,9 @@ pub(crate) fn was_party(c: &mut AnyConnection, load_id: Id, organisation: &str) 
 
 /// Returns the number of notes on a load.
 pub(crate) fn count_notes(c: &mut AnyConnection, load_id: Id) -> Result<i64, Error> {
-    let noted: &'static str = EventType::Noted.into();
-    let notes = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq(noted));
-    Ok(notes.count().get_result(c)?)
+    let note: &'static str = EventType::Noted.into();
+    let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq(note));
+    Ok(of_load.count().get_result(c)?)
 }
 
 /// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true; of these
