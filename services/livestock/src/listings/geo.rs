@@ -75,8 +75,8 @@ impl Point {
     }
 }
 
-/// A rectangle of latitudes and longitudes in degrees, with its edges. It crosses the 180th meridian if its west exceeds
-/// its east.
+/// A rectangle of latitudes and longitudes in degrees, with its edges. It crosses the 180th meridian if its west
+/// exceeds its east.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BoundingBox {
     pub(crate) west: f64,
@@ -136,8 +136,8 @@ impl BoundingBox {
     }
 }
 
-/// A place on the Web Mercator map, in 2^32 units each from west to east and from north to south. Latitudes beyond 85.05
-/// degrees are at its edges.
+/// A place on the Web Mercator map, in 2^32 units each from west to east and from north to south. Latitudes beyond
+/// 85.05 degrees are at its edges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MapPoint {
     pub(crate) x: u32,

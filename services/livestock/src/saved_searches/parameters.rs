@@ -40,8 +40,8 @@ impl ParameterRules {
         Ok(Self { validator: QueryValidator::new(ListingSearchParams::descriptions())?, categories })
     }
 
-    /// Validates all parameters of a saved search together, as a request of the search does. The point that `near` names
-    /// is not looked up.
+    /// Validates all parameters of a saved search together, as a request of the search does. The point that `near`
+    /// names is not looked up.
     pub(crate) fn check_all(&self, parameters: &Parameters, errors: &mut ValidationErrors) {
         let (read, mut own) = self.read(parameters);
         read.parse(Format::Json, &self.categories, Some(Point { lat: 0.0, lon: 0.0 }), &mut own);

@@ -24,8 +24,8 @@ pub(crate) mod rejected {
     pub(crate) const SEX: u8 = 1 << 4;
     pub(crate) const ADDITIONAL_INFO: u8 = 1 << 5;
     pub(crate) const BREED_TYPE: u8 = 1 << 6;
-    /// A filter without values of its own rejects the listing. Two bits, one of which no filter has, so that the listing
-    /// counts for no filter.
+    /// A filter without values of its own rejects the listing. Two bits, one of which no filter has, so that the
+    /// listing counts for no filter.
     pub(crate) const BY_ALL: u8 = 0b11 << 6;
 
     /// Returns whether two filters or more reject the listing, so that it counts for none.
