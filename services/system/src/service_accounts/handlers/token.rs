@@ -51,7 +51,10 @@ pub(super) async fn create_token(
         failures.record(&client.client_id, address).await.map_err(limited)?;
         TokenOutcome::InvalidClient.counter().increment(1);
         // What is no id could be a secret in the wrong place.
-        tracing::info!(account = Id::parse(&client.client_id).map(tracing::field::display), "a token was refused");
+        tracing::info!(
+            account = Id::parse(&client.client_id).map(tracing::field::display),
+            "a token was refused"
+        );
         return Ok(OAuthError::INVALID_CLIENT.response());
     };
     if store::is_use_due(&account, now) {
