@@ -92,11 +92,8 @@ fn coordinates_are_a_query() {
             let location = app.by_id("", point["id"].as_str().unwrap()).await.ok();
             assert_eq!(location["coordinates"], json!({"lat": 51.9469, "lon": -3.3915}));
         }
-        for parameters in
-            [[("query", "51.9469,-3.3915"), ("countryISO", "IE")], [("query", "91.5,0"), ("limit", "1")]]
-        {
-            assert_eq!(app.search(&parameters).await.ok(), json!({"results": []}), "{parameters:?}");
-        }
+        let abroad = app.search(&[("query", "51.9469,-3.3915"), ("countryISO", "IE")]).await.ok();
+        assert_eq!(abroad, json!({"results": []}));
         for id in ["point:51.94690,-3.3915", "point:91,0", "point:", "country:FR"] {
             assert_eq!(app.by_id("", id).await.error(404), "not_found", "{id}");
         }
