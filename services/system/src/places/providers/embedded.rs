@@ -49,7 +49,10 @@ impl EmbeddedGazetteer {
     /// Returns the nearest place, with the nearest postcode.
     pub(super) fn nearest_place(&self, coordinates: Coordinates) -> NearestAddress {
         let nearest = self.gazetteer.nearest(coordinates.lat, coordinates.lon);
-        NearestAddress { address: nearest.address.into(), distance_km: nearest.distance_km.map(in_whole_metres) }
+        NearestAddress {
+            address: nearest.address.into(),
+            distance_km: nearest.distance_km.map(in_whole_metres),
+        }
     }
 
     /// Returns the coordinates of an address's postcode, or else of its city. `None` if neither is known.

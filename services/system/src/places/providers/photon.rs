@@ -181,8 +181,7 @@ impl Properties {
         let country = gazetteer::country(&iso)?;
         let region = if self.county.is_empty() { self.state.clone() } else { self.county.clone() };
         let is_settlement = self.osm_key == "place";
-        let city =
-            if self.city.is_empty() && is_settlement { self.name.clone() } else { self.city.clone() };
+        let city = if self.city.is_empty() && is_settlement { self.name.clone() } else { self.city.clone() };
         Some(Address {
             line1: self.street_line(),
             line2: if self.locality.is_empty() { self.district } else { self.locality },

@@ -19,6 +19,39 @@ fn finds_the_nearest_address_of_coordinates() {
 }
 
 #[test]
+fn distance_is_that_of_the_named_place() {
+    testkit::block_on(async {
+        let app = start().await;
+        let brecon = app.search(&[("query", "Brecon")]).await.ok();
+        let brecon = app.by_id("", brecon["id"].as_str().unwrap()).await.ok();
+        assert_eq!(brecon.get("distanceKm"), None, "{brecon}");
+        let degrees = |member: &str| brecon["coordinates"][member].as_f64().unwrap();
+        let north = app.by_coordinates(degrees("lat") + 0.001, degrees("lon")).await.ok();
+        assert_eq!((&north["address"]["name"], &north["distanceKm"]), (&json!("Brecon"), &json!(0.111)));
+        let words = app.by_words(north["threeWords"].as_str().unwrap()).await.ok();
+        assert_eq!(words.get("distanceKm"), None, "{words}");
+    });
+}
+
+#[test]
+fn places_at_sea_have_no_country() {
+    testkit::block_on(async {
+        let app = start().await;
+        for (lat, lon) in [(0.0, 0.0), (90.0, 0.0), (45.0, -35.0), (57.6, -13.69)] {
+            let location = app.by_coordinates(lat, lon).await.ok();
+            assert!(location["distanceKm"].as_f64().unwrap() > 50.0, "{location}");
+            let members: Vec<_> = location["address"].as_object().unwrap().keys().collect();
+            assert_eq!(members, ["name"], "{location}");
+        }
+        for (lat, lon, country) in [(54.0789, -6.3764, "GB"), (54.03, -6.55, "IE"), (54.2905, -7.8792, "IE")]
+        {
+            let location = app.by_coordinates(lat, lon).await.ok();
+            assert_eq!(location["address"]["countryISO"], country, "{location}");
+        }
+    });
+}
+
+#[test]
 fn response_has_the_requested_coordinates() {
     testkit::block_on(async {
         let app = start().await;

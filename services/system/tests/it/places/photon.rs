@@ -118,6 +118,7 @@ fn finds_the_nearest_address() {
         let app = start_with(addresses_from(Photon, &stub)).await;
         let house = app.by_coordinates(52.0541, -2.7170).await.ok();
         assert_complete(&house);
+        assert_eq!(house["distanceKm"], 0.007, "{house}");
         assert_eq!(house["address"]["line1"], "3 King Street");
         assert_eq!(house["coordinates"], json!({"lat": 52.0541, "lon": -2.717}));
         // Photon finds nothing in the Southern Ocean.

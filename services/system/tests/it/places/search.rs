@@ -82,6 +82,31 @@ fn enabled_countries_come_first() {
 }
 
 #[test]
+fn coordinates_are_a_query() {
+    testkit::block_on(async {
+        let app = start().await;
+        for query in ["51.9469,-3.3915", "51.9469 -3.3915", "51.9469N, 3.3915W"] {
+            let point = app.search(&[("query", query), ("countryISO", "gb")]).await.ok();
+            assert_eq!((&point["type"], &point["text"]), (&json!("place"), &json!("51.9469,-3.3915")));
+            assert!(point["description"].as_str().unwrap().ends_with("Powys, United Kingdom"), "{point}");
+            let location = app.by_id("", point["id"].as_str().unwrap()).await.ok();
+            assert_eq!(location["coordinates"], json!({"lat": 51.9469, "lon": -3.3915}));
+        }
+        let abroad = app.search(&[("query", "51.9469,-3.3915"), ("countryISO", "IE")]).await.ok();
+        assert_eq!(abroad, json!({"results": []}));
+        for id in ["point:51.94690,-3.3915", "point:91,0", "point:", "country:FR"] {
+            assert_eq!(app.by_id("", id).await.error(404), "not_found", "{id}");
+        }
+        let man = app.search(&[("query", "Isle of Man")]).await.ok();
+        assert_eq!((&man["id"], &man["type"]), (&json!("country:IM"), &json!("container")));
+        let inside = app.search(&[("id", "country:IM"), ("query", "ramsey")]).await.ok();
+        assert_eq!(inside["text"], "Ramsey", "{inside}");
+        let first = app.search(&[("id", "country:IM")]).await.ok();
+        assert_eq!(first["text"], "Douglas", "{first}");
+    });
+}
+
+#[test]
 fn unmatched_searches_return_no_results() {
     testkit::block_on(async {
         let app = start().await;
