@@ -6,4 +6,4 @@ mod model;
 mod store;
 
 pub(crate) use handlers::routes;
-pub(crate) use store::{check_not_suspended, is_suspended, list_suspended};
+pub(crate) use store::{any_suspended, check_not_suspended, is_suspended, list_suspended};

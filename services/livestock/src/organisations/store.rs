@@ -47,6 +47,11 @@ pub(crate) fn list_suspended(c: &mut AnyConnection) -> Result<BTreeSet<String>, 
     Ok(s::suspended_organisations.select(s::organisation_id).load::<String>(c)?.into_iter().collect())
 }
 
+/// Returns true if there are suspended organisations.
+pub(crate) fn any_suspended(c: &mut AnyConnection) -> Result<bool, Error> {
+    Ok(s::suspended_organisations.select(s::organisation_id).first::<String>(c).optional()?.is_some())
+}
+
 /// Returns true if an organisation is suspended.
 pub(crate) fn is_suspended(c: &mut AnyConnection, organisation: &str) -> Result<bool, Error> {
     Ok(diesel::select(exists(suspended_organisations::table.find(organisation))).get_result(c)?)

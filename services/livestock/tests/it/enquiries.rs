@@ -31,7 +31,7 @@ testkit::on_both! {
     async fn the_seller_gets_and_answers_enquiries(backend) {
         let (app, farm, buyer) = (start(backend).await, User::of("farm"), User::individual("tom"));
         let (one, other) = (create(&app, &farm, &full()).await, create(&app, &farm, &full()).await);
-        let form = json!({"message": "Still for sale?\nCan I\u{200b} come?", "name": " Tom  Price", "email": "tom@example.com", "phone": null});
+        let form = json!({"message": "Still for sale?\nCan I\u{200b} come?", "name": " Tom Price ", "email": "tom@example.com", "phone": null});
         let path = format!("/v1/listings/{one}/enquiries");
         let sent = app.post(&path).by(&buyer).json(&form).send().await.ok();
         let id = sent["id"].as_str().unwrap();

@@ -5,7 +5,7 @@ use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 
 use crate::listings::model::{Listing, Status};
-use crate::listings::store::{Query, visible_with};
+use crate::listings::store::{Query, not_suspended, visible_with};
 use crate::schema::listings::dsl as l;
 
 /// Returns the document of an active listing.
@@ -30,5 +30,5 @@ pub(in crate::listings) fn list_by_ids(
 }
 
 fn active(visitor: &Visitor) -> Query<'_> {
-    visible_with(visitor, Some(Status::Active))
+    not_suspended(visible_with(visitor, Some(Status::Active)), visitor)
 }

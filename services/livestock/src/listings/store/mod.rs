@@ -36,7 +36,7 @@ const NOT_SUSPENDED: &str = "(listings.status <> 'active' OR listings.organisati
     (SELECT organisation_id FROM suspended_organisations) OR listings.organisation_id = ";
 
 /// Excludes the active listings of suspended organisations other than the caller's.
-fn not_suspended<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
+pub(super) fn not_suspended<'a>(query: Query<'a>, caller: &'a Caller) -> Query<'a> {
     let own = caller.organisation_id_or_empty();
     query.filter(sql::<Bool>(NOT_SUSPENDED).bind::<Text, _>(own).sql(")"))
 }
@@ -54,15 +54,12 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
 }
 
 /// Selects the listings that a search may return to the caller: those with the status, or all except drafts if there is
-/// none. Drafts, and active listings of suspended organisations, are found only by their own organisation; an `admin`
-/// reads others by id.
+/// none. Drafts are found only by their own organisation; an `admin` reads others by id. Those of organisations that are
+/// suspended are still to be excluded: [`not_suspended`].
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {
-        None => {
-            not_suspended(published_or_own(all.filter(l::status.ne(Status::Draft.as_str())), caller), caller)
-        }
-        Some(Status::Active) => not_suspended(all.filter(l::status.eq(Status::Active.as_str())), caller),
+        None => published_or_own(all.filter(l::status.ne(Status::Draft.as_str())), caller),
         Some(Status::Draft) => all
             .filter(l::status.eq(Status::Draft.as_str()))
             .filter(l::organisation_id.eq(caller.organisation_id_or_empty())),

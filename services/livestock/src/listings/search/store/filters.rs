@@ -13,7 +13,7 @@ use crate::listings::search::plan::{Branch, BreedColumn, KeyKind};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, ListingSortKey};
 use crate::listings::search_fields::line;
 use crate::listings::search_text::END_OF_PUBLIC_TEXT;
-use crate::listings::store::{Query, visible_with};
+use crate::listings::store::{Query, not_suspended, visible_with};
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
@@ -29,6 +29,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) caller: &'a Caller,
     pub(crate) search: &'a ListingSearch,
     pub(crate) fulltext: Option<&'a str>,
+    /// Whether there are suspended organisations: their condition costs the indexes that have all columns of a search.
+    pub(crate) hides_suspended: bool,
 }
 
 /// Selects the listings of a branch that the caller sees and that pass all filters, with any sort key.
@@ -38,8 +40,11 @@ pub(crate) fn matches<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
 
 /// Selects listings as [`matches`] does, but at any distance and in no box.
 pub(crate) fn matches_anywhere<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
-    let Reading { caller, search, fulltext } = reading;
+    let Reading { caller, search, fulltext, hides_suspended } = reading;
     let mut query = with_status(caller, search);
+    if hides_suspended {
+        query = not_suspended(query, caller);
+    }
     if let Some(id) = &search.organisation_id {
         query = query.filter(l::organisation_id.eq(id));
     }

@@ -18,6 +18,7 @@ use super::{ListingSearch, ListingSortKey};
 use crate::listings::calendar::day;
 use crate::listings::geo::{Cell, squared_chord_of};
 use crate::listings::store::{mark_suspended, mark_wishlisted};
+use crate::organisations::any_suspended;
 use crate::schema::listings::dsl as l;
 pub(crate) use filters::with_words;
 use filters::{Reading, matches, matches_anywhere, with_sort_key};
@@ -34,7 +35,8 @@ pub(crate) fn read_page(
     search: &ListingSearch,
 ) -> Result<ResultPage, Error> {
     let fulltext = fulltext_of(c, search)?;
-    let reading = Reading { caller, search, fulltext: fulltext.as_deref() };
+    let reading =
+        Reading { caller, search, fulltext: fulltext.as_deref(), hides_suspended: any_suspended(c)? };
     let has_few_matches = fulltext.is_some() || search.candidates.is_some();
     let full = match Start::of(search, matches!(c, AnyConnection::Sqlite(_)), has_few_matches) {
         Start::Cells(cells) => full_page_of_cells(c, reading, cells)?,
@@ -166,7 +168,8 @@ pub(crate) fn id_batch(
     page: &PageRequest,
 ) -> Result<IdBatch, Error> {
     let fulltext = fulltext_of(c, search)?;
-    let reading = Reading { caller, search, fulltext: fulltext.as_deref() };
+    let reading =
+        Reading { caller, search, fulltext: fulltext.as_deref(), hides_suspended: any_suspended(c)? };
     let Some(query) = merged(reading, &Branch::all(search, page), page) else {
         return Ok(IdBatch::default());
     };
@@ -181,7 +184,8 @@ pub(crate) fn count(
     search: &ListingSearch,
 ) -> Result<Option<i64>, Error> {
     let fulltext = fulltext_of(c, search)?;
-    count_matches(c, Reading { caller, search, fulltext: fulltext.as_deref() })
+    let hides_suspended = any_suspended(c)?;
+    count_matches(c, Reading { caller, search, fulltext: fulltext.as_deref(), hides_suspended })
 }
 
 fn count_matches(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Option<i64>, Error> {
