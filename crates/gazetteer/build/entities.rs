@@ -1,5 +1,5 @@
-//! Entities, which can be found by name: places, regions that contain a place or district, districts whose main place is
-//! not in the list of places, and some countries.
+//! Entities, which can be found by name: places, regions that contain a place or district, districts whose main place
+//! is not in the list of places, and some countries.
 //!
 //! They are numbered by rank, so the library sorts hits by number.
 
@@ -22,8 +22,8 @@ pub(crate) enum Entity<'a> {
     Country(&'a NamedCountry),
 }
 
-/// Returns the entities by rank, with the population that ranks them: by population, largest first, then by name, then by
-/// id. A region or country has the population of its largest place and comes after the places of that size.
+/// Returns the entities by rank, with the population that ranks them: by population, largest first, then by name, then
+/// by id. A region or country has the population of its largest place and comes after the places of that size.
 pub(crate) fn rank(source: &SourceData) -> Vec<(u32, Entity<'_>)> {
     let mut largest: HashMap<RegionNumber, u32> = HashMap::new();
     let mut ranked = Vec::new();

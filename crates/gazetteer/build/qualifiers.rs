@@ -60,8 +60,8 @@ pub(crate) fn write_all(source: &SourceData) -> Result {
     write_table("qualifier_areas", &pack_lists(&areas.into_values().map(Vec::from_iter).collect::<Vec<_>>()))
 }
 
-/// Returns the folded names of counties in common use that stand for a region, such as `sussex` for East and West Sussex.
-/// If no region of a county has its name, all of them stand for it.
+/// Returns the folded names of counties in common use that stand for a region, such as `sussex` for East and West
+/// Sussex. If no region of a county has its name, all of them stand for it.
 pub(crate) fn county_names(source: &SourceData, region: &RegionRecord) -> Vec<String> {
     let mut all = Vec::new();
     for (names, isos) in IRISH.iter().chain(&BRITISH) {

@@ -46,8 +46,8 @@ impl Area {
     }
 
     /// Returns the direct contents of a container. A region has regions by name, places by rank and districts by code.
-    /// A district has places by rank and postcodes by code. A country that is found by name has no regions, but places by
-    /// rank and districts by code.
+    /// A district has places by rank and postcodes by code. A country that is found by name has no regions, but places
+    /// by rank and districts by code.
     pub(crate) fn contents(self) -> Box<dyn Iterator<Item = Item>> {
         let district = |number: u32| Item::District(DistrictNumber(number as u16));
         match self {

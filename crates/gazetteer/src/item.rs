@@ -16,7 +16,8 @@ pub enum HitKind {
     Postcode,
     /// A city, town or village.
     Place,
-    /// A region, a postcode district or a country. [`SearchOptions::within`](crate::SearchOptions::within) takes its id.
+    /// A region, a postcode district or a country. [`SearchOptions::within`](crate::SearchOptions::within) takes its
+    /// id.
     Container,
 }
 
@@ -164,7 +165,8 @@ impl Item {
         }
     }
 
-    /// Returns true if the item is in one of these countries. Jersey itself, for example, also counts as a British name.
+    /// Returns true if the item is in one of these countries. Jersey itself, for example, also counts as a British
+    /// name.
     pub(crate) fn is_preferred(self, preferred: CountrySet) -> bool {
         let is_in = |iso| country_number(iso).is_some_and(|number| preferred.contains(number));
         preferred.contains(self.country_number()) || (matches!(self, Self::Country(_)) && is_in("GB"))

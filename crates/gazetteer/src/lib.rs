@@ -70,8 +70,8 @@ impl Gazetteer {
         area::Area::container(id).is_some()
     }
 
-    /// Returns the nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees. The address has
-    /// no country if the place is more than 50 km away.
+    /// Returns the nearest place on earth and, in Great Britain, the nearest postcode, for WGS84 degrees. The address
+    /// has no country if the place is more than 50 km away.
     pub fn nearest(&self, lat: f64, lon: f64) -> ResolvedAddress {
         resolve::nearest(lat, lon)
     }

@@ -38,8 +38,8 @@ pub(crate) struct TextMatches {
 }
 
 impl TextMatches {
-    /// Returns all items, grouped by how well they match. In each group, those in the preferred countries come first, and
-    /// among the exact matches the [well-known](Self::well_known) entities.
+    /// Returns all items, grouped by how well they match. In each group, those in the preferred countries come first,
+    /// and among the exact matches the [well-known](Self::well_known) entities.
     pub(crate) fn items<'a>(
         &'a self,
         preferred: CountrySet,
@@ -61,8 +61,8 @@ impl TextMatches {
             .chain(postcodes.district.iter().copied())
     }
 
-    /// Returns the places in preferred countries that people mean although their name only starts with the text: those with
-    /// far more inhabitants than each exact match there, by rank.
+    /// Returns the places in preferred countries that people mean although their name only starts with the text: those
+    /// with far more inhabitants than each exact match there, by rank.
     pub(crate) fn well_known(&self, preferred: CountrySet, filter: &Filter) -> Vec<u32> {
         if preferred.is_empty() || self.names.whole_words.is_empty() {
             return vec![];
@@ -219,8 +219,8 @@ impl QueryParser {
             .or_else(|| NEAR.iter().find_map(|near| self.parse_part(text.strip_prefix(near)?, filter)))
     }
 
-    /// Parses the first words as a postcode. A complete one needs no name, as in `LD3 7EG Brecon`. After a district, the
-    /// name is that of a place in it, as in `HR1 Hereford`, or near it; other words are a house, as in `B4 Barn`.
+    /// Parses the first words as a postcode. A complete one needs no name, as in `LD3 7EG Brecon`. After a district,
+    /// the name is that of a place in it, as in `HR1 Hereford`, or near it; other words are a house, as in `B4 Barn`.
     fn parse_after_postcode(&self, text: &str, filter: &Filter) -> Option<ParsedQuery> {
         if filter.len() >= MAX_FILTERS {
             return None;

@@ -8,8 +8,8 @@ use crate::{border, distance_km, place, postcodes};
 /// Distance within which a postcode applies to a point.
 const MAX_POSTCODE_DISTANCE_KM: f64 = 30.0;
 
-/// Distance from the nearest place within which a point is in the country of that place. Points farther away are at sea or
-/// in deserts.
+/// Distance from the nearest place within which a point is in the country of that place. Points farther away are at sea
+/// or in deserts.
 const MAX_COUNTRY_DISTANCE_KM: f64 = 50.0;
 
 /// Distance from a place within which a point is near the British Isles.
@@ -28,7 +28,8 @@ pub struct ResolvedAddress {
     pub distance_km: Option<f64>,
 }
 
-/// An address without a street, which the data does not have. Unknown parts are empty, also the country of a point at sea.
+/// An address without a street, which the data does not have. Unknown parts are empty, also the country of a point at
+/// sea.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Address {
     /// Name of the place or region; empty for postcodes and districts.

@@ -7,17 +7,15 @@ use testkit::processes::http::HttpClient;
 use testkit::processes::service::ServiceConfig;
 use testkit::processes::tokens::{DevKeys, Identity};
 
-use crate::up::TOKEN_TTL;
-
 /// The life of a stream, after which it is opened again.
 const STREAM_TIME: Duration = Duration::from_secs(25 * 60);
 /// Pause before a stream is opened again.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Follows the feed of all loads from now on and prints its events, until the program ends.
-pub fn print_all(logistics: &ServiceConfig, keys: &DevKeys) {
+pub fn print_all(logistics: &ServiceConfig, keys: &DevKeys, ttl: Duration) {
     let url = format!("{}/v1/events/stream", logistics.url());
-    let token = Identity::of_org(None).token(keys, TOKEN_TTL);
+    let token = Identity::of_org(None).token(keys, ttl);
     thread::spawn(move || {
         let http = HttpClient::new(STREAM_TIME);
         let mut after = None;

@@ -17,7 +17,7 @@ use crate::launch::{self, Programs};
 use crate::{events, examples};
 
 /// How long the printed tokens are valid.
-pub const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);
+const TOKEN_TTL: Duration = Duration::from_secs(12 * 3600);
 
 /// Builds and starts the services, prints how to call them, and stops them after a signal.
 pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
@@ -73,7 +73,7 @@ fn demonstrate(
     interrupt: &Interrupt,
 ) -> Result<()> {
     seed::run(services, keys, interrupt)?;
-    events::print_all(&services[1], keys);
+    events::print_all(&services[1], keys, TOKEN_TTL);
     if !examples::has_curl() {
         println!("curl is missing: the examples are left out. Install it or put it on PATH");
         return Ok(());

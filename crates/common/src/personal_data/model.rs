@@ -152,8 +152,8 @@ impl ErasureResult {
 }
 
 /// Replaces the id and the names of a user in a document: the user in members such as `userId` with the `userName` and
-/// the `text` of a note beside it, also in changes of these members, and the uploader's name in references to these files, whose ids are in
-/// lower case. Returns true if it replaced anything.
+/// the `text` of a note beside it, also in changes of these members, and the uploader's name in references to these
+/// files, whose ids are in lower case. Returns true if it replaced anything.
 pub fn erase_in(value: &mut Value, erasure: &Erasure, files: &BTreeSet<String>) -> bool {
     match value {
         Value::Array(values) => {

@@ -36,7 +36,8 @@ pub struct PageParams {
     pub count: bool,
     /// Descending if true, else ascending.
     pub sort_desc: Option<bool>,
-    /// One of the formats of the operation (`JSON`, `CSV`, `XLSX`), in any case; by default what the `Accept` header prefers, else JSON.
+    /// One of the formats of the operation (`JSON`, `CSV`, `XLSX`), in any case; by default what the `Accept` header
+    /// prefers, else JSON.
     format: Option<QueryText>,
     /// `true`: CSV begins with a byte order mark, which Excel needs.
     bom: bool,

@@ -233,7 +233,8 @@ fn erase_deliveries(c: &mut AnyConnection, erasure: &Erasure) -> Result<usize, E
     Ok(count)
 }
 
-/// Empties the contact of whoever sent an enquiry in a message, which names no other user. Returns whether there is one.
+/// Empties the contact of whoever sent an enquiry in a message, which names no other user. Returns whether there is
+/// one.
 fn erase_enquiry(body: &mut Json) -> Result<bool, Error> {
     let mut message: Value = body.parse()?;
     let Some(enquiry) = message.pointer_mut("/data/enquiry").and_then(Value::as_object_mut) else {

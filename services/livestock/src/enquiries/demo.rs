@@ -2,13 +2,11 @@
 
 use common::Error;
 use database::{AnyConnection, Id, Timestamp};
-use diesel::prelude::*;
 use serde_json::{Value, json};
 
 use super::model::{Enquiry, EnquiryStatus};
+use super::store::{self, NewEnquiry};
 use crate::examples;
-use crate::listings::take_event_numbers;
-use crate::schema::enquiries::{self, dsl as q};
 
 const MESSAGE: &str = "Are the steers still for sale, and can I see them on Saturday?";
 const NAME: &str = "Tom Price";
@@ -20,32 +18,25 @@ fn id(text: &str) -> Result<Id, Error> {
 
 /// Stores the enquiry, unless it exists.
 pub(crate) fn create_demo_enquiry(c: &mut AnyConnection) -> Result<(), Error> {
-    let of_id = q::enquiries.filter(q::id.eq(id(examples::ENQUIRY)?));
-    if diesel::select(diesel::dsl::exists(of_id)).get_result(c)? {
+    if store::exists(c, id(examples::ENQUIRY)?)? {
         return Ok(());
     }
-    let row = (
-        q::id.eq(id(examples::ENQUIRY)?),
-        q::listing_id.eq(id(examples::LISTING)?),
-        q::organisation_id.eq("penybont-farm"),
-        q::revision.eq(1),
-        q::user_id.eq("tom"),
-        q::day.eq(0),
-        q::slot.eq(1),
-        q::message.eq(MESSAGE),
-        q::name.eq(NAME),
-        q::phone.eq(PHONE),
-        q::status.eq(EnquiryStatus::Open.as_str()),
-        q::created_at.eq(Timestamp::now()),
-    );
-    match c {
-        AnyConnection::Postgres(c) => diesel::insert_into(enquiries::table).values(row).execute(c)?,
-        AnyConnection::Sqlite(_) => {
-            let place = (q::n.eq(take_event_numbers(c, 1)?), q::position.eq(database::feed::SQLITE_POSITION));
-            diesel::insert_into(enquiries::table).values((place, row)).execute(c)?
-        }
+    let enquiry = NewEnquiry {
+        id: id(examples::ENQUIRY)?,
+        listing_id: id(examples::LISTING)?,
+        organisation_id: "penybont-farm",
+        revision: 1,
+        user_id: "tom",
+        day: 0,
+        slot: 1,
+        message: MESSAGE,
+        name: NAME,
+        phone: Some(PHONE),
+        email: None,
+        status: EnquiryStatus::Open.as_str(),
+        created_at: Timestamp::now(),
     };
-    Ok(())
+    store::insert(c, &enquiry).map(drop)
 }
 
 /// Returns the data of the event about a listing.

@@ -39,8 +39,8 @@ impl EnquiryStatus {
     }
 }
 
-/// An enquiry as its sender, the seller's organisation and administrators read it. It does not tell who sent it, besides
-/// the contact that the sender gave.
+/// An enquiry as its sender, the seller's organisation and administrators read it. It does not tell who sent it,
+/// besides the contact that the sender gave.
 #[derive(Clone, Debug, Serialize, Queryable, Selectable, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[diesel(table_name = crate::schema::enquiries)]

@@ -23,6 +23,44 @@ const DAY_MS: i64 = 24 * 3_600 * 1_000;
 /// Enquiries that one transaction deletes.
 const PRUNE_BATCH_SIZE: i64 = 1_000;
 
+/// A new enquiry: its row without the place in the feed.
+#[derive(Debug, Insertable)]
+#[diesel(table_name = enquiries)]
+pub(super) struct NewEnquiry<'a> {
+    pub(super) id: Id,
+    pub(super) listing_id: Id,
+    pub(super) organisation_id: &'a str,
+    pub(super) revision: i64,
+    pub(super) user_id: &'a str,
+    pub(super) day: i64,
+    pub(super) slot: i64,
+    pub(super) message: &'a str,
+    pub(super) name: &'a str,
+    pub(super) phone: Option<&'a str>,
+    pub(super) email: Option<&'a str>,
+    pub(super) status: &'a str,
+    pub(super) created_at: Timestamp,
+}
+
+/// Inserts a row. Returns their number. Of two enquiries of a user at the same time, PostgreSQL makes the second wait for
+/// the first and run again.
+pub(super) fn insert(c: &mut AnyConnection, enquiry: &NewEnquiry<'_>) -> Result<usize, Error> {
+    Ok(match c {
+        AnyConnection::Postgres(c) => {
+            diesel::insert_into(enquiries::table).values(enquiry).on_conflict_do_nothing().execute(c)?
+        }
+        AnyConnection::Sqlite(_) => {
+            let place = (q::n.eq(take_event_numbers(c, 1)?), q::position.eq(SQLITE_POSITION));
+            diesel::insert_into(enquiries::table).values((place, enquiry)).execute(c)?
+        }
+    })
+}
+
+/// Returns true if there is an enquiry with this id.
+pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
+    Ok(diesel::select(diesel::dsl::exists(q::enquiries.filter(q::id.eq(id)))).get_result(c)?)
+}
+
 /// Stores an enquiry about a listing, and the deliveries to the webhooks of its organisation. Returns its id.
 ///
 /// # Errors
@@ -67,31 +105,22 @@ pub(super) fn create(
             "You have sent 20 enquiries today, which is the most: try again tomorrow.",
         ));
     }
-    let row = (
-        q::id.eq(id),
-        q::listing_id.eq(listing_id),
-        q::organisation_id.eq(&listing.organisation_id),
-        q::revision.eq(listing.revision),
-        q::user_id.eq(&caller.user_id),
-        q::day.eq(day),
-        q::slot.eq(sent + 1),
-        q::message.eq(&*form.message),
-        q::name.eq(&*form.name),
-        q::phone.eq(form.phone()),
-        q::email.eq(form.email()),
-        q::status.eq(EnquiryStatus::Open.as_str()),
-        q::created_at.eq(now),
-    );
-    // Of two enquiries of a user at the same time, PostgreSQL makes the second wait for the first and run again.
-    let stored = match c {
-        AnyConnection::Postgres(c) => {
-            diesel::insert_into(enquiries::table).values(row).on_conflict_do_nothing().execute(c)?
-        }
-        AnyConnection::Sqlite(_) => {
-            let place = (q::n.eq(take_event_numbers(c, 1)?), q::position.eq(SQLITE_POSITION));
-            diesel::insert_into(enquiries::table).values((place, row)).execute(c)?
-        }
+    let enquiry = NewEnquiry {
+        id,
+        listing_id,
+        organisation_id: &listing.organisation_id,
+        revision: listing.revision,
+        user_id: &caller.user_id,
+        day,
+        slot: sent + 1,
+        message: &form.message,
+        name: &form.name,
+        phone: form.phone(),
+        email: form.email(),
+        status: EnquiryStatus::Open.as_str(),
+        created_at: now,
     };
+    let stored = insert(c, &enquiry)?;
     if stored == 0 {
         return Err(Error::Internal(anyhow::anyhow!("a free slot of an enquiry was used")));
     }

@@ -228,8 +228,8 @@ impl Listing {
         if self.status == Status::Active { &["*"] } else { &[] }
     }
 
-    /// Returns the terms of the listing with their spellings: its breeds and society by comparison key, and its types by
-    /// lower-case name after the prefix [`TYPE_TERM_PREFIX`].
+    /// Returns the terms of the listing with their spellings: its breeds and society by comparison key, and its types
+    /// by lower-case name after the prefix [`TYPE_TERM_PREFIX`].
     pub(crate) fn terms(&self) -> BTreeMap<String, String> {
         let text = |name| self.properties.as_ref()?.get(name)?.as_str().map(str::trim);
         let spellings = ["breed", "breedType", "breedSociety"].into_iter().filter_map(text);

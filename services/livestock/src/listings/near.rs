@@ -29,10 +29,11 @@ pub(crate) async fn find_point(
     Ok(found.map(|point| Point { lat: point.lat, lon: point.lon }))
 }
 
-/// Returns whether a text can be a postcode or its beginning.
+/// Returns whether a text can be a British or Irish postcode or its beginning.
 fn has_form_of_postcode(text: &str) -> bool {
     (2..=MAX_CHARS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ' || byte == b'-')
+        && text.starts_with(|first: char| first.is_ascii_alphabetic())
         && text.bytes().any(|byte| byte.is_ascii_digit())
 }
 

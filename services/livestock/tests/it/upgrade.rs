@@ -85,8 +85,12 @@ const ADD_HISTORY: [[&str; 2]; 2] = [
     ],
 ];
 
-/// The scripts that revert the migrations of the feed.
-const REMOVE_FEED: [[&str; 2]; 2] = [
+/// The scripts that revert the migrations of the feed, and that of enquiries, which are in it.
+const REMOVE_FEED: [[&str; 2]; 3] = [
+    [
+        include_str!("../../migrations/sqlite/20261129131000_create_enquiries/down.sql"),
+        include_str!("../../migrations/postgres/20261129131000_create_enquiries/down.sql"),
+    ],
     [
         include_str!("../../migrations/sqlite/20261129120010_fill_listing_feed/down.sql"),
         include_str!("../../migrations/postgres/20261129120010_fill_listing_feed/down.sql"),
@@ -97,8 +101,8 @@ const REMOVE_FEED: [[&str; 2]; 2] = [
     ],
 ];
 
-/// The scripts of the migrations of the feed.
-const ADD_FEED: [[&str; 2]; 2] = [
+/// The scripts of these migrations.
+const ADD_FEED: [[&str; 2]; 3] = [
     [
         include_str!("../../migrations/sqlite/20261129120000_add_listing_feed/up.sql"),
         include_str!("../../migrations/postgres/20261129120000_add_listing_feed/up.sql"),
@@ -106,6 +110,10 @@ const ADD_FEED: [[&str; 2]; 2] = [
     [
         include_str!("../../migrations/sqlite/20261129120010_fill_listing_feed/up.sql"),
         include_str!("../../migrations/postgres/20261129120010_fill_listing_feed/up.sql"),
+    ],
+    [
+        include_str!("../../migrations/sqlite/20261129131000_create_enquiries/up.sql"),
+        include_str!("../../migrations/postgres/20261129131000_create_enquiries/up.sql"),
     ],
 ];
 

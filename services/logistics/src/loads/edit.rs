@@ -103,7 +103,8 @@ pub(crate) fn new_carrier_named(
     Some(NamedBy { named: named.to_owned(), by: by.to_owned() })
 }
 
-/// Applies a validated patch. `names` are those of the carrier, and `files` are the complete references of the files that it names.
+/// Applies a validated patch. `names` are those of the carrier, and `files` are the complete references of the files
+/// that it names.
 ///
 /// # Errors
 /// 400 if the load would have neither an organiser with an id nor a carrier. 500 if the patch was not validated.

@@ -67,8 +67,8 @@ impl PartyNames {
         self.own.as_ref().filter(|own| own.id == id)?.name.as_deref()
     }
 
-    /// Returns the name that takes precedence over the one in a request, if there is one: that in the organisation's own
-    /// tokens. Of the caller's organisation, only the token of the request counts.
+    /// Returns the name that takes precedence over the one in a request, if there is one: that in the organisation's
+    /// own tokens. Of the caller's organisation, only the token of the request counts.
     pub(crate) fn token_name(&self, id: &str) -> Option<&str> {
         if self.is_own(id) { self.own_name(id) } else { self.others.get(id)?.name.as_deref() }
     }

@@ -26,8 +26,8 @@ use crate::keys::{MAX_LINK_SECONDS, SigningKey};
 pub(crate) const INVALID_LINK: &str = "This link is invalid or has expired: ask for a new one.";
 /// How long a link is valid by default, in seconds.
 const DEFAULT_SECONDS: i64 = 3600;
-/// The longest time that a link is valid: its seconds, a quarter by which they are rounded up, and a minute, because the
-/// clocks of replicas differ.
+/// The longest time that a link is valid: its seconds, a quarter by which they are rounded up, and a minute, because
+/// the clocks of replicas differ.
 const MAX_SECONDS_LEFT: i64 = MAX_LINK_SECONDS / 4 * 5 + 60;
 /// Bytes of the hash that stands for a tenant.
 const TAG_BYTES: usize = 12;

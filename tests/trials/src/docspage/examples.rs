@@ -12,14 +12,15 @@ use testkit::processes::service::ServiceProcess;
 use url::form_urlencoded;
 
 /// Operations that the examples can run once: then the file is archived, the saved search, the webhook and the service
-/// account are deleted, the listing is reported, and the load is no longer sent to the driver.
-pub const ONCE: [&str; 6] = [
+/// account are deleted, the listing is reported and enquired about today, and the load is no longer sent to the driver.
+pub const ONCE: [&str; 7] = [
     "archive_file",
     "delete_saved_search",
     "delete_service_account",
     "delete_webhook",
     "report_listing",
     "revoke_load_driver",
+    "send_enquiry",
 ];
 
 /// The operation that needs the signature of a link, which no example can have.

@@ -1,6 +1,6 @@
 //! `docspage`: every example of the OpenAPI documents succeeds against services with the demo data, as it stands and on
-//! the docs page in a browser: directly, and behind a proxy with a path prefix that the services do not know. A page follows
-//! the stream of events across a restart.
+//! the docs page in a browser: directly, and behind a proxy with a path prefix that the services do not know. A page
+//! follows the stream of events across a restart.
 
 mod examples;
 mod follow;

@@ -1,7 +1,7 @@
 //! Queries on the feed.
 //!
-//! A page reads the places of the next rows first, changes, matches and enquiries each from an index, and then their events. The
-//! number of rows is limited, so a page of rare types may have fewer events than its limit and `more`.
+//! A page reads the places of the next rows first, changes, matches and enquiries each from an index, and then their
+//! events. The number of rows is limited, so a page of rare types may have fewer events than its limit and `more`.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -108,8 +108,8 @@ fn matches<'a>(
     }
 }
 
-/// Returns enquiries from the row of a place on, up to the position before which all are settled, oldest first. `to`: to
-/// one organisation.
+/// Returns enquiries from the row of a place on, up to the position before which all are settled, oldest first. `to`:
+/// to one organisation.
 fn enquiries<'a>(
     c: &AnyConnection,
     after: Place,

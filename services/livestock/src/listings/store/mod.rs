@@ -54,8 +54,8 @@ pub(super) fn visible(caller: &Caller) -> Query<'_> {
 }
 
 /// Selects the listings that a search may return to the caller: those with the status, or all except drafts if there is
-/// none. Drafts are found only by their own organisation; an `admin` reads others by id. Those of organisations that are
-/// suspended are still to be excluded: [`not_suspended`].
+/// none. Drafts are found only by their own organisation; an `admin` reads others by id. Those of organisations that
+/// are suspended are still to be excluded: [`not_suspended`].
 pub(super) fn visible_with(caller: &Caller, status: Option<Status>) -> Query<'_> {
     let all = listings::table.into_boxed();
     match status {

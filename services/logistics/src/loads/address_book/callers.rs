@@ -11,7 +11,7 @@ use database::{Database, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::Notify;
 
-use super::model::ContactKind;
+use super::model::{ContactKind, SeenCaller};
 use super::store;
 
 /// The most organisations, and the most users, that a replica remembers.
@@ -21,16 +21,6 @@ const MAX_PENDING: usize = 10_000;
 /// The number of callers that one transaction writes.
 const CALLERS_AT_ONCE: usize = 200;
 const MILLIS_PER_DAY: i64 = 86_400_000;
-
-/// An organisation or a user that has called.
-#[derive(Clone, Debug)]
-pub(super) struct SeenCaller {
-    pub(super) kind: ContactKind,
-    pub(super) id: String,
-    pub(super) name: Option<String>,
-    /// In days since 1970.
-    pub(super) day: i32,
-}
 
 /// The callers that this replica has seen today.
 #[derive(Default)]

@@ -68,3 +68,13 @@ pub(super) fn words(name: Option<&str>, id: &str) -> String {
     let text = format!("{} {}", fold(name.unwrap_or_default()), fold(id));
     text.trim().chars().take(MAX_WORDS_CHARS).collect()
 }
+
+/// An organisation or a user that has called.
+#[derive(Clone, Debug)]
+pub(super) struct SeenCaller {
+    pub(super) kind: ContactKind,
+    pub(super) id: String,
+    pub(super) name: Option<String>,
+    /// In days since 1970.
+    pub(super) day: i32,
+}

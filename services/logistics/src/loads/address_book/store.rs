@@ -12,8 +12,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use serde_json::{Value, json};
 
-use super::callers::SeenCaller;
-use super::model::{ContactKind, name_key, words};
+use super::model::{ContactKind, SeenCaller, name_key, words};
 use crate::loads::feed::{NewEvent, has_events_of, new_events};
 use crate::loads::history::{EventType, names_driver};
 use crate::loads::model::Load;

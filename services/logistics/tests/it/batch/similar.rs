@@ -87,14 +87,14 @@ testkit::on_both! {
         let answer = send_file(&app, references(&["A-1", "B-1"])).await.ok();
         let loads = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
         // The previous release stores no key, and does not change it with the reference.
-        app.database.execute(&format!("UPDATE {loads} SET similarity_key = NULL WHERE reference_key = 'a-1'"));
+        app.database.execute(&format!("UPDATE {loads} SET similarity_key = NULL WHERE document ->> 'reference' = 'A-1'"));
         let edited = if backend == Backend::Sqlite {
             "json_set(document, '$.reference', 'C-1')"
         } else {
             "(document::jsonb || jsonb_build_object('reference', 'C-1'))::json"
         };
         app.database.execute(&format!(
-            "UPDATE {loads} SET reference_key = 'c-1', document = {edited} WHERE reference_key = 'b-1'"
+            "UPDATE {loads} SET reference_key = 'c-1', document = {edited} WHERE document ->> 'reference' = 'B-1'"
         ));
         let unknown = format!("{loads} WHERE similarity_key IS NULL");
         assert_eq!(app.database.count(&unknown), 2);

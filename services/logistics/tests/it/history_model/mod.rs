@@ -1,7 +1,7 @@
 //! Compares random sequences of edits, cancellations, acceptances, collections, proofs, corrections, rejections,
 //! reopenings, sends, revocations and notes with a plain model: the load, its drivers, its revision, its whole history,
-//! and the notes that each of the actors reads. The organiser, two carriers, of which one may have created the load, a driver, a stranger and an administrator take
-//! turns. `HISTORY_SEQUENCES` sets the number of sequences.
+//! and the notes that each of the actors reads. The organiser, two carriers, of which one may have created the load, a
+//! driver, a stranger and an administrator take turns. `HISTORY_SEQUENCES` sets the number of sequences.
 
 mod model;
 
