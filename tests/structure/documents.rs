@@ -16,14 +16,18 @@ pub fn missing_examples(files: &Files) -> Vec<String> {
         let without = required.filter(|parameter| parameter.get("example").is_none());
         violations.extend(without.map(|parameter| missing(text(&parameter["name"]))));
         let responses = operation.value["responses"].as_object().into_iter().flatten();
-        let contents =
-            responses.filter(|(status, _)| status.starts_with('2')).map(|(_, response)| &response["content"]);
-        for (media_type, body) in contents.filter_map(Value::as_object).flatten() {
-            let is_text = ["application/json", "text/csv"].contains(&media_type.as_str());
-            let reference = text(&body["schema"]["$ref"]).trim_start_matches('#');
-            let of_schema = operation.document.pointer(reference).and_then(|schema| schema.get("example"));
-            if is_text && body.get("example").is_none() && of_schema.is_none() {
-                violations.push(missing(&format!("the response ({media_type})")));
+        for (status, response) in responses.filter(|(status, _)| status.starts_with('2')) {
+            let has_example = |body: &Value| {
+                let reference = text(&body["schema"]["$ref"]).trim_start_matches('#');
+                let of_schema =
+                    operation.document.pointer(reference).and_then(|schema| schema.get("example"));
+                body.get("example").or(of_schema).is_some()
+            };
+            let content = response["content"].as_object().into_iter().flatten();
+            let mut texts =
+                content.filter(|(name, _)| ["application/json", "text/csv"].contains(&name.as_str()));
+            if texts.clone().next().is_some() && !texts.any(|(_, body)| has_example(body)) {
+                violations.push(missing(&format!("the response {status}")));
             }
         }
         for (media_type, body) in operation.value["requestBody"]["content"].as_object().into_iter().flatten()

@@ -43,7 +43,7 @@ async fn send_enquiry(
     body: Body<EnquiryForm>,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
-    let (form, fingerprint) = body.check(|form, errors| form.check(errors))?;
+    let (form, fingerprint) = body.check(EnquiryForm::check)?;
     let listing = path.id()?;
     let run = idempotency.run_with_output(&service.db, fingerprint, async || {
         Ok(move |c: &mut _| {

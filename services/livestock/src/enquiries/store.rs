@@ -42,8 +42,8 @@ pub(super) struct NewEnquiry<'a> {
     pub(super) created_at: Timestamp,
 }
 
-/// Inserts a row. Returns their number. Of two enquiries of a user at the same time, PostgreSQL makes the second wait for
-/// the first and run again.
+/// Inserts a row. Returns their number. Of two enquiries of a user at the same time, PostgreSQL makes the second wait
+/// for the first and run again.
 pub(super) fn insert(c: &mut AnyConnection, enquiry: &NewEnquiry<'_>) -> Result<usize, Error> {
     Ok(match c {
         AnyConnection::Postgres(c) => {

@@ -44,12 +44,12 @@ testkit::on_both! {
         assert_eq!(first, json!({"id": id, "listingId": one, "message": "Still for sale?\nCan I\u{200b} come?", "name": "Tom Price",
             "email": "tom@example.com", "status": "open"}));
         assert_eq!(list(&app, &farm, &format!("?f:listingId={other}")).await, [received[0].clone()]);
-        assert_eq!(list(&app, &farm, "?f:listingId=x").await, [json!(0); 0]);
+        assert_eq!(list(&app, &farm, "?f:listingId=x").await, Vec::<Value>::new());
         assert_eq!(list(&app, &buyer, "?scope=sent").await, [received[1].clone()]);
         assert_eq!(list(&app, &User::admin(), "?count=true").await, received);
         // Colleagues of the sender, other users and the seller's own sent ones.
         for (user, query) in [(User::of("mill").with("sub", "x"), "?scope=sent"), (User::of("mill"), ""), (buyer.clone(), ""), (farm.clone(), "?scope=sent")] {
-            assert_eq!(list(&app, &user, query).await, [json!(0); 0]);
+            assert_eq!(list(&app, &user, query).await, Vec::<Value>::new());
         }
 
         let answered = format!("/v1/enquiries/{id}/answered");
@@ -83,7 +83,7 @@ testkit::on_both! {
         let types: Vec<_> = all(&app, &farm, "").await.iter().map(|event| event["type"].clone()).collect();
         assert_eq!(types, ["listing.published", "listing.enquiry"]);
         for (user, query) in [(&buyer, ""), (&buyer, "scope=market&f:type=listing.enquiry"), (&farm, "scope=market&f:type=listing.enquiry")] {
-            assert_eq!(all(&app, user, query).await, [json!(0); 0]);
+            assert_eq!(all(&app, user, query).await, Vec::<Value>::new());
         }
         let schema = schema(&app);
         let deliveries = app.database.count(&format!("{schema}webhook_deliveries WHERE event = 'listing.enquiry'"));
@@ -108,7 +108,7 @@ testkit::on_both! {
         assert_eq!(conflict(enquire(&app, &User::admin(), &secret).send().await), "listing_draft");
         to(&app, &farm, &id, "sold").send().await.ok();
         assert_eq!(conflict(enquire(&app, &buyer, &id).send().await), "listing_closed");
-        assert_eq!(list(&app, &farm, "").await, [json!(0); 0]);
+        assert_eq!(list(&app, &farm, "").await, Vec::<Value>::new());
     }
 
     async fn a_user_enquires_once_a_day_about_a_listing_and_twenty_times(backend) {

@@ -132,7 +132,7 @@ testkit::on_both! {
 
     async fn points_show_what_a_map_needs(backend) {
         let (app, farm) = (start(backend).await, User::of("farm").with("orgName", "Penybont"));
-        let first = create_at(&app, &farm, 51.946912, -3.391534).await;
+        let first = create_at(&app, &farm, 51.946_912, -3.391_534).await;
         let price = json!({"type": "fixed", "pricePerUnit": {"amount": 5, "currency": "GBP"}});
         let bare = with(with(plain(&json!({})), "/price", price), "/location", json!({"coordinates": {"lat": 52, "lon": -3}}));
         let second = create(&app, &farm, &bare).await;
@@ -143,7 +143,7 @@ testkit::on_both! {
         assert_eq!(response.header("x-total-count"), "2");
         let expected = json!({
             "type": "FeatureCollection", "withoutCoordinates": 1, "features": [
-                {"type": "Feature", "id": first, "geometry": {"type": "Point", "coordinates": [-3.391534, 51.946912]}, "properties": {
+                {"type": "Feature", "id": first, "geometry": {"type": "Point", "coordinates": [-3.391_534, 51.946_912]}, "properties": {
                     "title": "Store heifers", "category": "cattle", "type": "selling", "price": read["price"],
                     "organisationName": "Penybont", "publishedAtUTC": read["publishedAtUTC"],
                 }},

@@ -65,7 +65,7 @@ testkit::on_both! {
             "Hay\u{2013}on\u{2010}Wye", "gwyn, flock", "\u{201c}flock\u{201d}", "1250", "1,250 ewes", "strasse", "STRASSE", "orsted and sons",
             "\u{f8}rsted  &\u{a0}sons",
         ] {
-            let encoded: String = words.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let encoded = words.bytes().fold(String::new(), |text, byte| text + &format!("%{byte:02X}"));
             assert_finds(&app, &farm, &format!("query={encoded}"), &[id]).await;
         }
     }

@@ -108,7 +108,7 @@ testkit::on_both! {
         assert_eq!(books, 1, "the colleague has read the address book");
         let expected = [
             ("acceptedLoads", 1), ("addressBooks", books), ("batches", 1), ("driverEvents", 4), ("drivers", 2),
-            ("events", 7), ("files", 4), ("idempotencyKeys", 1), ("knownAs", 1), ("loads", 4),
+            ("events", 8), ("files", 4), ("idempotencyKeys", 1), ("knownAs", 1), ("loads", 4),
             ("notifications", notifications), ("pendingShares", 1), ("webhookDeliveries", 5),
         ];
         assert_eq!(exported, BTreeMap::from(expected.map(|(name, count)| (name.to_owned(), count))));

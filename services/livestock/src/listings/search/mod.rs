@@ -60,6 +60,7 @@ impl StatusFilter {
 /// A search for listings: filters that a listing must all pass, an order, and a page. Texts, except ids, are in lower
 /// case. `None` and empty lists are no filters.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub(crate) struct ListingSearch {
     /// `None`: all active listings, or all of a wishlist except drafts.
     pub(crate) status: Option<StatusFilter>,

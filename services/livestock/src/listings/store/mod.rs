@@ -294,9 +294,9 @@ pub(super) fn mark_wishlisted<'a>(
     }
     let ids = documents.iter().map(|(id, _)| *id);
     let wishes = w::wishlists.filter(w::user_id.eq(&caller.user_id)).filter(w::listing_id.eq_any(ids));
-    let wished: HashSet<Id> = wishes.select(w::listing_id).load(c)?.into_iter().collect();
+    let found: HashSet<Id> = wishes.select(w::listing_id).load(c)?.into_iter().collect();
     for (id, document) in documents {
-        append_wishlisted(document, wished.contains(&id))?;
+        append_wishlisted(document, found.contains(&id))?;
     }
     Ok(())
 }
