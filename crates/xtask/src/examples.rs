@@ -109,7 +109,8 @@ mod tests {
     fn the_environment_has_urls_and_tokens_for_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let keys = DevKeys::load_or_create(folder.path()).unwrap();
-        let config = crate::launch::config(&Default::default(), folder.path(), 9000, &Vec::new());
+        let config =
+            crate::launch::config(&crate::cli::BackendArgs::default(), folder.path(), 9000, &Vec::new());
         let services = config.services().unwrap();
         let path = write_environment(&services, folder.path(), &keys, Duration::from_secs(60)).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);

@@ -10,7 +10,7 @@ const SKEWED_LOADS: &str = "SELECT setseed(0.5);
     SELECT gen_random_uuid(), 'org-' || floor(exp(random() * ln(1000))),
         CASE WHEN random() < 0.9 THEN 'haul-' || floor(exp(random() * ln(200))) END, 'upcoming',
         timestamptz '2024-01-01' + random() * interval '1000 days', timestamptz '2026-01-01' + n * interval '10 s',
-        'r', 'wheat', 'wheat', json_build_object('id', n), 'org-1'
+        'r' || chr(1) || 'r', 'wheat', 'wheat', json_build_object('id', n), 'org-1'
     FROM generate_series(1, 100000) AS n";
 const DATES: &str = "&startDateISO=2025-01-01&endDateISO=2025-04-28&sortBy=deliveryDateISO";
 
@@ -85,7 +85,10 @@ fn similar_references_are_found_by_an_index() {
         app.database.execute(SKEWED_LOADS);
         app.database.execute(
             "UPDATE logistics.loads SET similarity_key = 'r' || (document ->> 'id'),
-                document = json_build_object('reference', 'R' || (document ->> 'id'))",
+                document = json_build_object('id', id, 'reference', 'R' || (document ->> 'id'), 'status', 'upcoming',
+                    'deliveryDateISO', '2026-03-01T00:00:00.000Z', 'createdAtUTC', '2026-03-01T00:00:00.000Z',
+                    'organiser', json_build_object('id', 'org-1', 'name', 'Org'), 'files', json_build_array(),
+                    'tags', json_build_array(), 'commodity', json_build_object('id', 1, 'name', 'Feed Wheat'))",
         );
         app.record_statements();
         let row = |n: usize| format!("R-{n},2026-03-01,1,org-1,Org,,\n");

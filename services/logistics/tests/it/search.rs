@@ -105,7 +105,8 @@ testkit::on_both! {
         assert_eq!(count("startDateISO=2026-03-02T00:00:00.001Z").await, 10);
         assert_eq!(count("query=hereford%20WHEAT").await, 1);
         assert_eq!(count("query=r00%20harvest").await, 10);
-        assert_eq!(count("query=%25").await, 0, "LIKE wildcards match literally");
+        assert_eq!(count("query=a%25b").await, 0, "LIKE wildcards match literally");
+        assert_eq!(count("query=%25").await, 31, "a query of punctuation counts as absent");
         assert_eq!(count("query=&f:status=").await, 31, "an empty value counts as absent");
         let stranger = app.get("/v1/loads").by(&User::of("stranger")).send().await.ok();
         assert_eq!(stranger, json!([]));

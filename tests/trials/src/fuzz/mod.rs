@@ -220,6 +220,7 @@ fn operations_without_success(report: &Path) -> Result<Vec<String>> {
 
 /// Stores files, loads of each status and listings of an organisation, and a listing of another organisation. Returns
 /// a successful request for each operation, by its id.
+#[expect(clippy::too_many_lines, reason = "a request for each operation")]
 pub fn create(services: &[ServiceProcess], org: &str, token: &str, other_token: &str) -> Result<Value> {
     let [system, logistics, livestock] = services else { bail!("the stack has other services") };
 
