@@ -16,7 +16,7 @@ pub const SKEWED_LISTINGS: &str = "SELECT setseed(0.5);
         CASE WHEN random() < 0.85 THEN floor(random() * 4000) * 10000 END,
         CASE WHEN category <= 3 THEN 'b' || category || '-' || floor(exp(random() * ln(100))) END,
         CASE WHEN category <= 3 THEN CASE WHEN random() < 0.3 THEN 'cross' ELSE 'pure' END END, '', '', '',
-        json_build_object('id', n), 5
+        json_build_object('id', n), 7
     FROM (SELECT n, CASE WHEN random() < 0.5 THEN 2 ELSE 1 + floor(random() * 5)::int END AS category
           FROM generate_series(1, 100000) AS n) AS categories";
 

@@ -30,7 +30,7 @@ fn fill(app: &App, backend: Backend) {
             breed, types, sexes, additional_info, document, derived, search_text)
          SELECT {id}, 'org-' || (n % 500), 'selling', 'active', 1 + n % 5, {at}, 'o',
             CASE WHEN n % 7 = 0 THEN NULL ELSE n * 7919 % 4000 * 10000 END,
-            CASE WHEN n % 5 = 1 THEN 'b2-' || (n / 10 % 2) END, '', '', '', {document}, 6,
+            CASE WHEN n % 5 = 1 THEN 'b2-' || (n / 10 % 2) END, '', '', '', {document}, 7,
             'org-' || (n % 500) || {modulo} || 'lot' || n || {modulo}
                 || CASE WHEN n * 7919 % 2 = 0 THEN 'quiet ' ELSE 'lively ' END
                 || CASE WHEN n * 7919 % 1000 = 1 THEN 'dispersal ' ELSE '' END
