@@ -44,7 +44,6 @@ testkit::on_both! {
             ("query=%C3%A4lt", &all[2..3]),
             ("query=100%25", &all[1..2]),
             ("query=_1", &all[1..2]),
-            ("query=%25%25", &[]),
             ("query=1", &all[1..2]),
             ("query=4", &all[2..]),
             ("query=w", &[]),
