@@ -242,14 +242,9 @@ mod tests {
         ] {
             assert_eq!(types_of(&SortValue::Integer(number)), types, "{number}");
         }
-        for (text, types) in [
-            ("", &[Text][..]),
-            ("ä 🐄", &[Text]),
-            ("\0", &[]),
-            ("a\nb", &[]),
-            ("\u{7f}", &[]),
-            ("\u{85}", &[]),
-        ] {
+        for (text, types) in
+            [("", &[Text][..]), ("ä 🐄", &[Text]), ("\0", &[]), ("a\0b", &[]), ("a\nb", &[Text])]
+        {
             assert_eq!(types_of(&SortValue::Text(text.into())), types, "{text:?}");
         }
         assert_eq!(SortValue::from_float(-0.0), SortValue::Integer(0));

@@ -1,7 +1,6 @@
 //! Servers of one test, which it can stop, and the URLs of those that all tests share.
 
 use std::fs::Permissions;
-use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -129,7 +128,8 @@ impl PgBouncer {
             let (folder, [port]) = (servers::folder("pgbouncer")?, ports::find_free()?);
             write_settings(folder.path(), port, server_connections);
             let mut server = Server::spawn("PgBouncer", &mut Self::command()?, folder, SHUTDOWN)?;
-            server.wait_ready(&stop, |_| accepts(port))?;
+            let log = server.log_file();
+            server.wait_ready(&stop, |_| times_ready(&log) > 0)?;
             Ok(Self { port, server })
         });
         started.unwrap()
@@ -151,9 +151,11 @@ impl PgBouncer {
     /// Starts PgBouncer again on the same port.
     pub fn restart(&mut self) {
         self.stop();
+        let log = self.server.log_file();
+        let before = times_ready(&log);
         start_again(|| {
             self.server.restart(&mut Self::command()?)?;
-            self.server.wait_ready(&Interrupt::default(), |_| accepts(self.port))
+            self.server.wait_ready(&Interrupt::default(), |_| times_ready(&log) > before)
         });
     }
 
@@ -169,8 +171,10 @@ impl PgBouncer {
     }
 }
 
-fn accepts(port: u16) -> bool {
-    TcpStream::connect(("127.0.0.1", port)).is_ok()
+/// Returns how often PgBouncer began to listen, according to its log: at its port, the PgBouncer of another test may
+/// answer that took the port first.
+fn times_ready(log: &Path) -> usize {
+    std::fs::read_to_string(log).unwrap_or_default().matches("listening on 127.0.0.1").count()
 }
 
 fn write_settings(folder: &Path, port: u16, server_connections: u16) {
@@ -220,7 +224,13 @@ impl S3 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpStream;
+
     use super::*;
+
+    fn accepts(port: u16) -> bool {
+        TcpStream::connect(("127.0.0.1", port)).is_ok()
+    }
 
     #[test]
     fn servers_stop_restart_and_exit_on_drop() {

@@ -27,7 +27,10 @@ testkit::on_both! {
         let id = secret.rsplit('/').next().unwrap();
         let search = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague]).denies(&admin)
             .denies(&elsewhere).denies(&alone).discloses(id);
-        let event = |query: &str| own(format!("/v1/events{query}")).discloses(sold.rsplit('/').next().unwrap());
+        let sold_id = sold.rsplit('/').next().unwrap();
+        // On PostgreSQL, transactions of other tests delay the feed.
+        testkit::wait_until(async || app.get("/v1/events").by(&farm).send().await.text().contains(sold_id)).await;
+        let event = |query: &str| own(format!("/v1/events{query}")).discloses(sold_id);
         let cancelled_draft = |query: &str| AccessCase::new(format!("/v1/listings?{query}"), &[&farm, &colleague, &admin])
             .denies(&elsewhere).denies(&alone).discloses(hidden);
         let (saved, removed) = (save(&app, &farm, json!({}), false).await, save(&app, &farm, json!({}), false).await);

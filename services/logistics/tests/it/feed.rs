@@ -8,7 +8,7 @@ use testkit::read_until;
 use super::*;
 
 /// Returns a page of the feed, once all events are in it: transactions of other tests on the same server delay them.
-async fn page(app: &App, user: &User, query: &str) -> Value {
+pub async fn page(app: &App, user: &User, query: &str) -> Value {
     let table =
         if app.database.url.starts_with("postgres") { "logistics.load_events" } else { "load_events" };
     let stored = app.database.count(table);

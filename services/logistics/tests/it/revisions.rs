@@ -74,7 +74,7 @@ testkit::on_both! {
         for list in ["/v1/loads".to_owned(), format!("/v1/loads/by-ids?ids={id}"), "/v1/loads?query=HH-1".to_owned()] {
             assert_eq!(app.get(&list).by(&haul).send().await.ok(), json!([edited]), "{list}");
         }
-        let feed = app.get("/v1/events?include=resource").by(&haul).send().await.ok();
+        let feed = feed::page(&app, &haul, "include=resource").await;
         assert_eq!(feed["events"][1]["load"], edited);
         let csv = app.get("/v1/loads?format=CSV").by(&haul).send().await;
         assert!(!String::from_utf8_lossy(&csv.bytes).contains("revision"));

@@ -43,6 +43,8 @@ testkit::on_both! {
             ("query=ticket%20pdf%2048213", &all[3..]),
             ("query=%C3%A4lt", &all[2..3]),
             ("query=100%25", &all[1..2]),
+            ("query=%25%25", &all),
+            ("query=c%25w", &[]),
             ("query=_1", &all[1..2]),
             ("query=1", &all[1..2]),
             ("query=4", &all[2..]),
