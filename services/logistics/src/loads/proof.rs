@@ -8,6 +8,7 @@ use common::wire::{
 };
 use database::{Amount, Id, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::captured::{normalize_ids, validate_captured_at, validate_not_in_future};
@@ -319,15 +320,15 @@ pub(crate) struct OriginalProof<'a> {
     pub before: BeforeProof,
 }
 
-/// What a load had before its proof, as stored in the column `proof`. Older versions did not store the files, and those
-/// before 1.2 no values.
+/// What a load had before its proof, as stored in the column `proof`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct BeforeProof {
-    /// File ids in lower case.
+    /// File ids in lower case. Empty if an older version stored the proof.
     #[serde(default, rename = "files_before", skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    #[serde(default, rename = "values_before")]
-    pub values: ProvenValues,
+    /// `None` if a version before 1.2 stored the proof.
+    #[serde(default, rename = "values_before", skip_serializing_if = "Option::is_none")]
+    pub values: Option<ProvenValues>,
 }
 
 /// The values of a load that its proof replaces.
@@ -346,16 +347,37 @@ impl BeforeProof {
     pub(crate) fn of(load: &Load) -> Self {
         Self {
             files: load.files.iter().map(|file| file.id.to_ascii_lowercase()).collect(),
-            values: ProvenValues {
+            values: Some(ProvenValues {
                 weight_net: load.weight_net.clone(),
                 ticket_number: load.ticket_number.clone(),
                 vehicle_registration: load.vehicle_registration.clone(),
-            },
+            }),
         }
     }
 }
 
 impl ProvenValues {
+    /// Returns the values that a load had according to the event of its completion, which records those that the proof
+    /// changed.
+    ///
+    /// # Errors
+    /// 500 if the history is malformed.
+    pub(crate) fn before(proof: &Proof, changes: &Value) -> Result<Self, Error> {
+        let text = |name: &str, proven: &str| match changes.get(name) {
+            Some(change) => change["from"].as_str().map(str::to_owned),
+            None => Some(proven.to_owned()),
+        };
+        let weight_net = match changes.get("weightNet") {
+            Some(change) => change["from"].as_f64().map(amount).transpose()?,
+            None => Some(proof.weight_net),
+        };
+        Ok(Self {
+            weight_net: weight_net.map(WeightMeasure::tonnes),
+            ticket_number: text("ticketNumber", &proof.ticket_number),
+            vehicle_registration: text("vehicleRegistration", &proof.vehicle_registration),
+        })
+    }
+
     /// Gives a load these values back, and removes those that only a proof has.
     pub(crate) fn restore(&self, load: &mut Load) {
         load.weight_net.clone_from(&self.weight_net);

@@ -39,7 +39,7 @@ impl StoredLoad {
                     let id = file.id.to_ascii_lowercase();
                     !files.contains(&id) || before.files.contains(&id)
                 });
-                before.values.restore(load);
+                before.values.clone().unwrap_or_default().restore(load);
             }
         }
         load.status = if load.collection.is_some() { Status::Collected } else { Status::Upcoming };

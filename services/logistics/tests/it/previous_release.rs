@@ -36,6 +36,22 @@ testkit::on_both! {
         assert_eq!((history[2].get("userId"), history[2].get("changes")), (None, None));
     }
 
+    async fn reopened_loads_are_as_before_their_proof(backend) {
+        let app = app(backend).await;
+        let (id, grain, loads) = (create_load(&app).await, User::of("grain"), table(backend, "loads"));
+        patch(&app, &User::of("haul"), &id, &json!({"ticketNumber": "T-0", "vehicleRegistration": "VX21 ABC"})).await.ok();
+        let before = app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok();
+        prove(&app, &grain, &id, &proof_form()).await.ok();
+        let document = match backend {
+            Backend::Sqlite => "json_remove(proof, '$.files_before', '$.values_before')",
+            Backend::Postgres => "(proof::jsonb - 'files_before' - 'values_before')::json",
+        };
+        app.database.execute(&format!("UPDATE {loads} SET proof = {document}"));
+        let reopened = app.post(&format!("/v1/loads/{id}/reopen")).by(&grain).json(&json!({"reason": "Wrong load"})).send().await.ok();
+        let shown = |load: &Value| ["status", "weight", "weightNet", "ticketNumber", "vehicleRegistration", "files"].map(|name| load[name].clone());
+        assert_eq!(shown(&reopened), shown(&before));
+    }
+
     async fn documents_get_the_revisions_that_it_does_not_write(backend) {
         let app = app(backend).await;
         let (id, haul, loads) = (create_load(&app).await, User::of("haul"), table(backend, "loads"));

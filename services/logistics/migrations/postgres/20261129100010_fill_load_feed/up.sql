@@ -1,8 +1,12 @@
--- Events of older releases are read by the organisations that the load has now.
+-- Events of older releases are read by the organisations that the load has now, by its carrier from the one on that made
+-- it the carrier.
 UPDATE load_events e SET revision = least(numbered.revision, l.revision), reference = l.document ->> 'reference',
-    organiser_id = l.organiser_id, carrier_id = nullif(l.carrier_id, l.organiser_id),
+    organiser_id = l.organiser_id,
+    carrier_id = CASE WHEN e.n >= coalesce(carried, 0) THEN nullif(l.carrier_id, l.organiser_id) END,
     created_by = other_than_parties(l.created_by, l.organiser_id, l.carrier_id)
-    FROM (SELECT n, 1 + row_number() OVER (PARTITION BY load_id ORDER BY n) AS revision FROM load_events) AS numbered,
+    FROM (SELECT n, 1 + row_number() OVER (PARTITION BY load_id ORDER BY n) AS revision,
+            max(n) FILTER (WHERE (changes -> 'carrierId') IS NOT NULL) OVER (PARTITION BY load_id) AS carried
+            FROM load_events) AS numbered,
         loads l
     WHERE numbered.n = e.n AND l.id = e.load_id AND e.revision IS NULL;
 INSERT INTO load_events (id, load_id, type, user_id, user_name, organisation_id, at, position, revision, reference,

@@ -1,9 +1,13 @@
--- Events of older releases are read by the organisations that the load has now.
+-- Events of older releases are read by the organisations that the load has now, by its carrier from the one on that made
+-- it the carrier.
 UPDATE load_events SET position = 0, revision = min(numbered.revision, l.revision), reference = l.document ->> 'reference',
-    organiser_id = l.organiser_id, carrier_id = CASE WHEN l.carrier_id IS NOT l.organiser_id THEN l.carrier_id END,
+    organiser_id = l.organiser_id,
+    carrier_id = CASE WHEN l.carrier_id IS NOT l.organiser_id AND load_events.n >= coalesce(carried, 0) THEN l.carrier_id END,
     created_by = CASE WHEN l.created_by NOT IN ('', coalesce(l.organiser_id, ''), coalesce(l.carrier_id, ''))
         THEN l.created_by END
-    FROM (SELECT n, 1 + row_number() OVER (PARTITION BY load_id ORDER BY n) AS revision FROM load_events) AS numbered,
+    FROM (SELECT n, 1 + row_number() OVER (PARTITION BY load_id ORDER BY n) AS revision,
+            max(n) FILTER (WHERE (changes -> 'carrierId') IS NOT NULL) OVER (PARTITION BY load_id) AS carried
+            FROM load_events) AS numbered,
         loads l
     WHERE numbered.n = load_events.n AND l.id = load_events.load_id;
 INSERT INTO load_events (id, load_id, type, user_id, user_name, organisation_id, at, position, revision, reference,

@@ -40,10 +40,17 @@ impl Existing {
 pub(crate) type RowKey = (FoldedHash, Option<Timestamp>);
 
 impl RowIdentity {
-    /// Returns what other rows of the same load have too.
-    pub(crate) fn key(&self, match_by: MatchBy) -> RowKey {
-        let date = if match_by == MatchBy::Reference { None } else { self.delivery_at };
-        (self.reference.folded, date)
+    /// Returns what other rows of the same load have too, or `None` if a cell of it is blank, which a row that names
+    /// its load by id may leave so.
+    pub(crate) fn key(&self, match_by: MatchBy) -> Option<RowKey> {
+        if self.reference.text.is_empty() {
+            return None;
+        }
+        let date = match match_by {
+            MatchBy::Reference => None,
+            MatchBy::ReferenceAndDate => Some(self.delivery_at?),
+        };
+        Some((self.reference.folded, date))
     }
 }
 
@@ -82,7 +89,7 @@ pub(crate) fn find_existing(
         if let Some(id) = row.id.filter(|id| readable.contains(id)) {
             return Some(Existing::Named(id));
         }
-        let ids = created.get(&row.key(match_by))?;
+        let ids = created.get(&row.key(match_by)?)?;
         match (match_by, ids.as_slice()) {
             (MatchBy::Reference, [_, _, ..]) => {
                 let mut newest = ids.clone();
@@ -105,13 +112,13 @@ pub(crate) struct EarlierRows {
 
 impl EarlierRows {
     /// Returns true if an earlier row has the same load.
-    pub(crate) fn contains(&self, key: &RowKey, load: Option<Id>) -> bool {
-        self.keys.contains(key) || load.is_some_and(|load| self.loads.contains(&load))
+    pub(crate) fn contains(&self, key: Option<&RowKey>, load: Option<Id>) -> bool {
+        key.is_some_and(|key| self.keys.contains(key)) || load.is_some_and(|load| self.loads.contains(&load))
     }
 
     /// Adds a row.
-    pub(crate) fn add(&mut self, key: RowKey, load: Option<Id>) {
-        self.keys.insert(key);
+    pub(crate) fn add(&mut self, key: Option<RowKey>, load: Option<Id>) {
+        self.keys.extend(key);
         self.loads.extend(load);
     }
 }

@@ -26,6 +26,7 @@ use crate::organisations::{NamedBy, find_blocked};
 
 /// The number of rows whose loads are read at a time.
 const ROWS_AT_ONCE: usize = 500;
+
 /// Compares the rows with loads and with each other.
 struct Planner<'a> {
     import: &'a SpooledImport,
@@ -213,7 +214,7 @@ impl Planner<'_> {
         // To create loads, rows are not compared with others, except for dry runs, which tell of equal references.
         let existing = existing.filter(|_| if_exists != IfExists::Create);
         let id = existing.and_then(Existing::id);
-        let is_repeated = self.earlier.contains(&row.key(match_by), id);
+        let is_repeated = self.earlier.contains(row.key(match_by).as_ref(), id);
         let counts_once = match_by == MatchBy::Reference || if_exists == IfExists::Update;
         if let Some(several @ Existing::Several(_)) = existing {
             return Ok(Err(vec![refusal(row, match_by, several)]));

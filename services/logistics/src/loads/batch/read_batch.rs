@@ -84,10 +84,16 @@ impl ReadBatch {
         let Some(format) = self.format.filter(|_| !self.faults.has_upload_faults()) else {
             return Err(self.refuse(app).await);
         };
-        let (_, reading, checked) = self.look(app).await?;
+        let (import, reading, checked) = self.look(app).await?;
         let Some((checked, repeat)) = checked else { return Ok(Vec::new()) };
         repeat?;
-        blocking(move || reading.sheet(format, &checked.faults)).await
+        blocking(move || {
+            let sheet = reading.sheet(format, &checked.faults);
+            // The import holds the permit of a batch, also if the caller is gone before the sheet is written.
+            drop(import);
+            sheet
+        })
+        .await
     }
 
     /// Compares the rows with loads, if the answer depends on that. Other writes do not wait for it.

@@ -67,7 +67,8 @@ pub(crate) struct GivenCells {
 
 const REQUIRED: &str = "is required";
 /// Message for an organisation that is given by a name that none or several of the address book have.
-const NOT_IN_BOOK: &str = "is required: your address book has not exactly one organisation with this name";
+const NOT_IN_BOOK: &str =
+    "is required: your address book does not have exactly one organisation with this name";
 
 /// Moves schema errors from `found` to `errors`, one per cell, with messages for people who edit a table.
 pub(crate) fn reword_errors(

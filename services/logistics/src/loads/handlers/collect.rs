@@ -201,13 +201,12 @@ async fn record<R: Record>(
             }
             Ok(is_recorded)
         });
-        let checked_repeat = checked.as_ref().ok().copied();
+        let is_repeat = matches!(checked, Ok(true));
         let found = match checked {
             Ok(true) => FoundFiles::default(),
             Ok(false) => app.files.look_up(caller, R::files(&form)).await?,
             Err(error) => return Err(refuse(app, caller, R::files(&form), error).await),
         };
-        let is_repeat = matches!(checked_repeat, Some(true));
         let (id, files) = (path.id()?, found.references()?);
         let (caller, service) = (caller.clone(), app.clone());
         Ok(move |c: &mut _| {

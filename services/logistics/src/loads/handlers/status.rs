@@ -12,9 +12,10 @@ use serde_json::json;
 use super::prove::respond;
 use crate::loads::cancel::cancel as cancel_load;
 use crate::loads::form::{CancelForm, ReopenForm};
-use crate::loads::history::{Change, EventType, NewEvent};
+use crate::loads::history::{Change, EventType, NewEvent, completion_changes};
 use crate::loads::members::changes;
 use crate::loads::model::Load;
+use crate::loads::proof::ProvenValues;
 use crate::loads::store::{self, NewProof, Update};
 use crate::{Logistics, examples};
 
@@ -112,6 +113,11 @@ pub(super) async fn reopen(
         }
         condition.check(stored.load.revision)?;
         let before = stored.load.clone();
+        if let (Some(proof), None) = (&stored.proof, &stored.before_proof.values)
+            && let Some(changes) = completion_changes(c, id)?
+        {
+            stored.before_proof.values = Some(ProvenValues::before(proof, &changes)?);
+        }
         if !stored.reopen() {
             return respond(stored.load, Vec::new());
         }

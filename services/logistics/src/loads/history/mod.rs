@@ -7,6 +7,6 @@ pub(super) use common::history::{Change, Changes, order};
 pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
 pub(crate) use store::names_driver;
 pub(super) use store::{
-    CarrierSince, EVENT_COLUMNS, EventRow, HistoryReader, added_files, carrier_since, count_notes, event,
-    hide_predecessor, list, record, record_created, record_many, senders, was_party,
+    CarrierSince, EVENT_COLUMNS, EventRow, HistoryReader, added_files, carrier_since, completion_changes,
+    count_notes, event, hide_predecessor, list, record, record_created, record_many, senders, was_party,
 };

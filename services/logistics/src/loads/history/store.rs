@@ -17,27 +17,51 @@ use super::model::{EventType, LoadEvent, NewEvent};
 use crate::schema::load_events::{self, dsl as e};
 use crate::schema::loads::dsl as l;
 
+/// A row of an event without its time.
+#[derive(Insertable)]
+#[diesel(table_name = load_events, treat_none_as_default_value = false)]
+struct NewRow<'a> {
+    id: Id,
+    load_id: Id,
+    event_type: &'static str,
+    user_id: &'a str,
+    user_name: &'a str,
+    organisation_id: Option<String>,
+    reason: Option<String>,
+    changes: Option<Json>,
+    text: Option<String>,
+    // A trigger fills in what follows if it is absent.
+    revision: Option<i64>,
+    reference: Option<String>,
+    organiser_id: Option<String>,
+    carrier_id: Option<String>,
+}
+
+impl<'a> NewRow<'a> {
+    fn of(event: &'a NewEvent<'_>) -> Result<Self, Error> {
+        let audience = event.audience;
+        Ok(Self {
+            id: Id::new(),
+            load_id: event.load_id,
+            event_type: event.event_type.into(),
+            user_id: &event.caller.user_id,
+            user_name: &event.caller.user_name,
+            organisation_id: event.caller.organisation.as_ref().map(|own| own.id.clone()),
+            reason: event.reason.map(str::to_owned),
+            changes: (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?,
+            text: event.text.map(str::to_owned),
+            revision: audience.map(|audience| audience.revision),
+            reference: audience.map(|audience| audience.reference.to_owned()),
+            organiser_id: audience.and_then(|audience| audience.organiser).map(str::to_owned),
+            carrier_id: audience.and_then(|audience| audience.carrier).map(str::to_owned),
+        })
+    }
+}
+
 /// Records an event, and returns its id. Call it in the transaction of the change.
 pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<Id, Error> {
-    let id = Id::new();
-    let name: &'static str = event.event_type.into();
-    let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
-    let row = (
-        e::id.eq(id),
-        e::load_id.eq(event.load_id),
-        e::event_type.eq(name),
-        e::user_id.eq(&event.caller.user_id),
-        e::user_name.eq(&event.caller.user_name),
-        e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
-        e::reason.eq(event.reason),
-        e::changes.eq(changes),
-        e::text.eq(event.text),
-        // The database fills in what is absent.
-        e::revision.eq(event.audience.map(|audience| audience.revision)),
-        e::reference.eq(event.audience.map(|audience| audience.reference)),
-        e::organiser_id.eq(event.audience.and_then(|audience| audience.organiser)),
-        e::carrier_id.eq(event.audience.and_then(|audience| audience.carrier)),
-    );
+    let row = NewRow::of(event)?;
+    let id = row.id;
     let insert = diesel::insert_into(load_events::table);
     // The clock of notifications, which a new carrier reads from the event on that made it the carrier.
     match c {
@@ -52,22 +76,8 @@ pub(crate) fn record(c: &mut AnyConnection, event: &NewEvent<'_>) -> Result<Id, 
 /// Records events of the changes that one transaction makes.
 pub(crate) fn record_many(c: &mut AnyConnection, events: &[&NewEvent<'_>]) -> Result<(), Error> {
     let at = shared_now(c)?;
-    let mut rows = Vec::new();
-    for event in events {
-        let name: &'static str = event.event_type.into();
-        let changes = (!event.changes.is_empty()).then(|| Json::of(&event.changes)).transpose()?;
-        rows.push((
-            e::id.eq(Id::new()),
-            e::load_id.eq(event.load_id),
-            e::event_type.eq(name),
-            e::user_id.eq(&event.caller.user_id),
-            e::user_name.eq(&event.caller.user_name),
-            e::organisation_id.eq(event.caller.organisation.as_ref().map(|own| &own.id)),
-            e::at.eq(at),
-            e::reason.eq(event.reason),
-            e::changes.eq(changes),
-        ));
-    }
+    let rows: Vec<_> =
+        events.iter().map(|event| Ok((NewRow::of(event)?, e::at.eq(at)))).collect::<Result<_, Error>>()?;
     match c {
         AnyConnection::Postgres(c) => {
             diesel::insert_into(load_events::table).values(rows).execute(c)?;
@@ -105,6 +115,14 @@ impl CarrierSince {
     pub(crate) fn is_after_any(self, senders: &Senders) -> bool {
         senders.values().any(|n| *n < self.n)
     }
+}
+
+/// Returns the changes of the last completion of a load, or `None` if they are not recorded.
+pub(crate) fn completion_changes(c: &mut AnyConnection, load_id: Id) -> Result<Option<Value>, Error> {
+    let completed: &'static str = EventType::Completed.into();
+    let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq(completed));
+    let last: Option<Option<Json>> = of_load.order(e::n.desc()).select(e::changes).first(c).optional()?;
+    Ok(last.flatten().map(|changes| changes.parse()).transpose()?)
 }
 
 /// The organisations that sent a load to a driver, each with the number of its first event. `None` is an `admin`

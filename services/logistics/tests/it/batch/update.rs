@@ -36,9 +36,9 @@ testkit::on_both! {
         // Again: nothing changes, and the content may be sent again.
         assert_eq!(numbers(&send_if(&app, &grain, "update", &edited).await.ok()), [0, 0, 3]);
         // The carrier may change what it may patch.
-        let by_carrier = format!("id,reference,deliveryDateISO,commodityId,vehicleRegistration\n{},,,,VX21 ABC\n", id(0));
+        let by_carrier = format!("id,reference,deliveryDateISO,commodityId,vehicleRegistration\n{},,,,VX21 ABC\n{},,,,VX21 ABD\n", id(0), id(1));
         let answer = send_if(&app, &without_org_name("haul"), "update", &by_carrier).await.ok();
-        assert_eq!(numbers(&answer), [0, 1, 0]);
+        assert_eq!(numbers(&answer), [0, 2, 0], "blank cells are no reference that occurs again");
         let forbidden = format!("id,reference,deliveryDateISO,commodityId,weight\n{},A,2026-03-01,1,5\n", id(0));
         let reply = send_if(&app, &without_org_name("haul"), "update", &forbidden).await;
         assert_eq!(entries(&reply), ["rows[0].id inconsistent 2"]);
