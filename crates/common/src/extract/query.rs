@@ -35,13 +35,11 @@ impl<T> Query<T> {
         self.errors.check()?;
         Ok(parsed)
     }
-}
 
-impl<T> Query<T> {
     /// Applies further rules that call other services, as [`Query::check`] does.
     ///
     /// # Errors
-    /// 400 with the errors of the schema and of the rules, else the error of the rules.
+    /// 400 with the errors of the schema and of the rules; if there are none, the error that the rules return.
     pub async fn check_async<R>(
         mut self,
         rules: impl AsyncFnOnce(&T, &mut ValidationErrors) -> Result<R, Error>,

@@ -80,6 +80,9 @@ pub enum Error {
     /// 429 `rate_limited`: too many operations of one kind are running for the caller's tenant. Nothing was changed.
     #[error("{0}")]
     TenantBusy(&'static str),
+    /// 429 `rate_limited`: the caller did something as often as is allowed; seconds until it is possible again.
+    #[error("{0}")]
+    TooOften(&'static str, u64),
     /// 503 `dependency_unavailable` if the connection to the database was lost during the commit: `body.outcome` is
     /// `unknown`.
     #[error(
@@ -165,7 +168,7 @@ impl Error {
             Self::PayloadTooLarge(_) => (413, ErrorCode::PayloadTooLarge),
             Self::UnsupportedMediaType(_) => (415, ErrorCode::UnsupportedMediaType),
             Self::RangeNotSatisfiable(_) => (416, ErrorCode::RangeNotSatisfiable),
-            Self::RateLimited(_) | Self::TenantBusy(_) => (429, ErrorCode::RateLimited),
+            Self::RateLimited(_) | Self::TenantBusy(_) | Self::TooOften(..) => (429, ErrorCode::RateLimited),
             Self::Internal(_) => (500, ErrorCode::Internal),
             Self::Unavailable(..) | Self::Busy(_) | Self::CommitUnknown(_) => {
                 (503, ErrorCode::DependencyUnavailable)
@@ -217,7 +220,9 @@ impl Error {
             Self::Unavailable(..) | Self::Busy(_) | Self::CommitUnknown(_) => {
                 vec![(header::RETRY_AFTER, text("2"))]
             }
-            Self::RateLimited(seconds) => vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))],
+            Self::RateLimited(seconds) | Self::TooOften(_, seconds) => {
+                vec![(header::RETRY_AFTER, HeaderValue::from(*seconds))]
+            }
             Self::TenantBusy(_) => vec![(header::RETRY_AFTER, HeaderValue::from(1))],
             // The unread rest of the body must not be parsed as the next request.
             Self::PayloadTooLarge(_) => vec![(header::CONNECTION, text("close"))],

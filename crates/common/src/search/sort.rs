@@ -8,8 +8,8 @@ use database::search::{Nulls, Position, SortOrder, SortType, SortValue};
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
-/// The name of the response's member that `createdAt` sorts by. `sortBy` accepts it too.
-const CREATED_AT_MEMBER: &str = "createdAtUTC";
+/// What the names of members with a time end with. `sortBy` takes these names too.
+const TIME_SUFFIX: &str = "UTC";
 
 /// A way to sort a resource. The names, the SQL, the cursors and the documentation of `sortBy` follow from a table of
 /// these, so adding a sort is adding a line.
@@ -72,17 +72,20 @@ impl<K> Sorting<K> {
         sort_desc: Option<bool>,
         table: &'static [SortDefinition<K>],
     ) -> Self {
-        let name = sort_by.map(|name| if name == CREATED_AT_MEMBER { "createdAt" } else { name });
+        let name = sort_by.map(|name| name.strip_suffix(TIME_SUFFIX).unwrap_or(name));
         let by = table.iter().find(|sort| Some(sort.name) == name).unwrap_or(&table[0]);
         Self::new(by, sort_desc.unwrap_or(sort_by.is_none()))
     }
 
     /// Describes the parameter `sortBy`: the names of the table, and other names for them.
     pub fn parameter(table: &[SortDefinition<K>], aliases: &[&'static str]) -> Object {
-        let names = table.iter().map(|sort| sort.name).chain(aliases.iter().copied());
+        let names = table.iter().map(|sort| sort.name.to_owned());
+        let aliases = aliases.iter().map(|&alias| alias.to_owned());
+        let times = table.iter().filter(|sort| sort.name.ends_with("At"));
+        let times = times.map(|sort| format!("{}{TIME_SUFFIX}", sort.name));
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .enum_values(Some(names.chain([CREATED_AT_MEMBER])))
+            .enum_values(Some(names.chain(aliases).chain(times)))
             .build()
     }
 

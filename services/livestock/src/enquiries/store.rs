@@ -101,9 +101,9 @@ pub(super) fn create(
     }
     let sent: i64 = of_day().count().get_result(c)?;
     if sent >= MAX_OF_DAY {
-        return Err(Error::TenantBusy(
-            "You have sent 20 enquiries today, which is the most: try again tomorrow.",
-        ));
+        let message = "You have sent 20 enquiries today, which is the most: try again tomorrow.";
+        let left = (day + 1) * DAY_MS - now.millis();
+        return Err(Error::TooOften(message, u64::try_from(left / 1000).unwrap_or_default() + 1));
     }
     let enquiry = NewEnquiry {
         id,

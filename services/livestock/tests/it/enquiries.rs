@@ -126,6 +126,8 @@ testkit::on_both! {
         let refused: Vec<_> = replies.into_iter().filter(|reply| reply.status != 200).collect();
         assert_eq!(refused.len(), 1);
         for reply in refused {
+            let tomorrow = 24 * 60 * 60;
+            assert!((1..=tomorrow).contains(&reply.header("retry-after").parse().unwrap()));
             assert_eq!(reply.error(429), "rate_limited");
         }
         enquire(&app, &User::individual("ann"), &listings[20]).send().await.ok();

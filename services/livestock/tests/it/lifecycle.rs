@@ -37,7 +37,6 @@ pub async fn patch(app: &App, user: &User, id: &str, members: &Value) -> TestRes
     app.call("PATCH", &format!("/v1/listings/{id}")).by(user).json(members).send().await
 }
 
-/// Returns the revision of a listing.
 /// Returns what a listing becomes by a change after which it is `after`: of the next revision.
 pub fn revised(mut before: Value, after: &Value) -> Value {
     before["revision"] = json!(before["revision"].as_i64().unwrap() + 1);

@@ -57,6 +57,8 @@ testkit::on_both! {
 
         // Its own callers see them, marked.
         assert_eq!(read(&app, &farm, &id).await["suspended"], true);
+        let edited = patch(&app, &farm, &id, &json!({"description": "Edited meanwhile."})).await.ok();
+        assert_eq!((&edited["suspended"], &edited["description"]), (&json!(true), &json!("Edited meanwhile.")));
         assert_eq!(read(&app, &farm, &sold).await.get("suspended"), None);
         let own = found(&app, &farm, "f:organisationId=farm").await;
         assert_eq!((own.len(), &own[0]["suspended"]), (1, &json!(true)));

@@ -38,8 +38,7 @@ pub(super) async fn find_listing(
     let id = path.id()?;
     let read = move |c: &mut _| {
         let mut found = store::find_revised(c, &caller, id)?;
-        store::mark_wishlisted(c, &caller, std::iter::once((id, &mut found.document)))?;
-        store::mark_suspended(c, &caller, std::iter::once((id, &mut found.document)))?;
+        store::mark(c, &caller, id, &mut found.document)?;
         Ok(found)
     };
     service.db.read(read).await

@@ -15,7 +15,7 @@ use crate::listings::events::{Actor, NewEvent};
 use crate::listings::members::changes;
 use crate::listings::model::{Listing, append_warnings};
 use crate::listings::postcodes::{self, Finding};
-use crate::listings::store::mark_wishlisted;
+use crate::listings::store::mark;
 
 /// Edit a listing
 ///
@@ -67,7 +67,7 @@ pub(super) async fn update_listing(
         let changes = changes(before, &listing);
         if changes.is_empty() {
             let mut document = Json::of(before)?.0;
-            mark_wishlisted(c, &caller, std::iter::once((id, &mut document)))?;
+            mark(c, &caller, id, &mut document)?;
             append_warnings(&mut document, &warnings)?;
             return Ok((JsonResponse::raw(document).revision(before.revision), None));
         }
@@ -76,7 +76,7 @@ pub(super) async fn update_listing(
         let share = named.added(&before.files).share(&caller, id, &owner, listing.audience());
         let event = NewEvent { changes, ..NewEvent::new(&listing, Some(before.status), Actor::of(&caller)) };
         let mut stored = store::update(c, &stored, &event)?;
-        mark_wishlisted(c, &caller, std::iter::once((id, &mut stored.document)))?;
+        mark(c, &caller, id, &mut stored.document)?;
         append_warnings(&mut stored.document, &warnings)?;
         let response = JsonResponse::raw(stored.document).revision(stored.revision);
         if patch.names("location") {

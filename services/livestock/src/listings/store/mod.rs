@@ -274,6 +274,17 @@ pub(super) fn mark_suspended<'a>(
     Ok(())
 }
 
+/// Appends to the document of a listing what depends on the caller: whether it is on the wishlist, and suspended.
+pub(super) fn mark(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    id: Id,
+    document: &mut String,
+) -> Result<(), Error> {
+    mark_wishlisted(c, caller, std::iter::once((id, &mut *document)))?;
+    mark_suspended(c, caller, std::iter::once((id, document)))
+}
+
 /// Returns true for an active listing of a suspended organisation.
 pub(crate) fn is_of_suspended(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     let active = l::listings.find(id).filter(l::status.eq(Status::Active.as_str()));
