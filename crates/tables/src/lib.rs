@@ -12,4 +12,6 @@ pub use read::{
     Budget, Cell, Fault, Formulas, HeaderRank, MAX_COLUMNS, Number, NumberFormat, SPREADSHEET_ERROR,
     SheetSummary, TableError, TableLimits, TableOptions, TableReader, TableRow, TextEncoding, cell_name,
 };
-pub use write::{CsvCell, CsvWriter, RowWriter, SheetRows, TableCell, XLSX_MEDIA_TYPE, XlsxWriter};
+pub use write::{
+    CsvCell, CsvWriter, RowWriter, SHEET_NAME, SheetRows, TableCell, XLSX_MEDIA_TYPE, XlsxWriter,
+};

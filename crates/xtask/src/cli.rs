@@ -151,7 +151,7 @@ pub struct TokenArgs {
     /// Name of that organisation
     #[arg(long, value_name = "NAME", requires = "org")]
     pub org_name: Option<String>,
-    /// A role, may be repeated; `admin` is the only one with meaning
+    /// A role, may be repeated: `admin`, `viewer` or `weighbridge`; others have no meaning
     #[arg(long = "role", value_name = "ROLE")]
     pub roles: Vec<String>,
     /// How long the token is valid: 90s, 15m, 1h, 7d

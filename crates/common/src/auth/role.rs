@@ -32,7 +32,8 @@ impl Role {
         match self {
             Self::Viewer => "The role viewer may read, and change its own saved searches and wishlist only.",
             Self::Weighbridge => {
-                "The role weighbridge may read loads and files, upload files, prove deliveries and write notes only."
+                "The role weighbridge may read loads and files, upload files, record collections, proofs, their \
+                 corrections and rejections, and write notes only."
             }
         }
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::response::validation::{Code, ValidationErrors};
+use crate::wire::is_blank;
 
 /// A merge patch whose members were validated by the schema of `T`, in which all members are optional.
 #[derive(Debug, Deserialize)]
@@ -23,7 +24,8 @@ pub struct MergePatch<T> {
 pub(crate) struct PatchedNames {
     all: BTreeSet<String>,
     null: BTreeSet<String>,
-    /// Texts that are empty or white space, which remove a text like `null`. In place of other values they are invalid.
+    /// Texts that are empty, white space or invisible, which remove a text like `null`. In place of other values they are
+    /// invalid.
     blank: BTreeSet<String>,
 }
 
@@ -42,7 +44,7 @@ impl PatchedNames {
         Ok(Self {
             all: names(|_| true),
             null: names(Value::is_null),
-            blank: names(|value| value.as_str().is_some_and(|text| text.trim().is_empty())),
+            blank: names(|value| value.as_str().is_some_and(is_blank)),
         })
     }
 
@@ -74,7 +76,7 @@ impl<T> MergePatch<T> {
         self.names.null.contains(member) || self.is_blank(member)
     }
 
-    /// Returns true if the member is an empty text or white space.
+    /// Returns true if the member is a text without visible characters.
     pub fn is_blank(&self, member: &str) -> bool {
         self.names.blank.contains(member)
     }

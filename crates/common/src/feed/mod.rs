@@ -19,7 +19,7 @@ use futures_util::stream;
 use tokio::sync::{Notify, broadcast};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::middleware::activity::DrainState;
+use crate::middleware::activity::{Activity, DrainState};
 use crate::response::stream::streaming_body;
 use crate::telemetry::metrics::{event_streams, feed_lag_seconds};
 use crate::{Caller, Error, IsHead};
@@ -38,6 +38,8 @@ const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
 const COMMENT_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest life of a stream.
 const STREAM_TIME: Duration = Duration::from_secs(30 * 60);
+/// A stream ends if its client reads nothing for this time.
+const STREAM_STALL_TIME: Duration = Duration::from_secs(30);
 /// The events that a stream reads at a time.
 const STREAM_PAGE: usize = 100;
 /// The bytes of events that a stream holds, if it is not a single event that is longer.
@@ -354,6 +356,7 @@ impl Feed {
         F: Future<Output = Result<FeedPage, Error>> + 'static,
     {
         let slot = self.open_stream(caller)?;
+        Activity::limit_stalls(request, STREAM_STALL_TIME);
         let news = self.subscribe();
         let now = Instant::now();
         let first = Some(read(place, STREAM_PAGE).await?);

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::ServiceRequest;
@@ -23,6 +24,8 @@ struct State {
     /// When bytes were sent or a request ended, whichever was later.
     last_active: Cell<Instant>,
     has_had_requests: Cell<bool>,
+    /// The longest time in which the client reads nothing of a response, if it is shorter than usual.
+    stall_limit: Cell<Option<Duration>>,
 }
 
 impl Activity {
@@ -32,6 +35,7 @@ impl Activity {
             requests_in_flight: Cell::new(0),
             last_active: Cell::new(Instant::now()),
             has_had_requests: Cell::new(false),
+            stall_limit: Cell::new(None),
         }))
     }
 
@@ -43,6 +47,18 @@ impl Activity {
         activity.0.has_had_requests.set(true);
         in_flight.increment(1.0);
         Some(InFlightGuard { activity, gauge: in_flight.clone() })
+    }
+
+    /// Limits the time in which the client reads nothing of the responses of the connection.
+    pub(crate) fn limit_stalls(request: &HttpRequest, limit: Duration) {
+        if let Some(activity) = request.conn_data::<Self>() {
+            activity.0.stall_limit.set(Some(limit));
+        }
+    }
+
+    /// Returns the longest time in which the client may read nothing of a response.
+    pub(crate) fn stall_limit(&self, usual: Duration) -> Duration {
+        self.0.stall_limit.get().map_or(usual, |limit| limit.min(usual))
     }
 
     /// Records that bytes were sent.

@@ -78,7 +78,7 @@ pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
 /// Returns true if a client prefers HTML to JSON, as browsers do.
 pub(crate) fn prefers_html(request: &HttpRequest) -> bool {
     let accept = Accept::parse(request.headers());
-    accept.preference("text/html") > accept.preference("application/json")
+    accept.allows("text/html") && accept.preference("text/html") > accept.preference("application/json")
 }
 
 /// The maximum of `limit` for files, and the maximum number of rows of a workbook.

@@ -125,7 +125,7 @@ impl<T: AsyncWrite + Unpin> AsyncWrite for Connection<T> {
         }
         if !self.is_write_blocked {
             self.is_write_blocked = true;
-            let deadline = Instant::now() + self.timeouts.stalled;
+            let deadline = Instant::now() + self.activity.stall_limit(self.timeouts.stalled);
             self.stall_timer.as_mut().reset(deadline);
         }
         ready!(self.stall_timer.as_mut().poll(cx));

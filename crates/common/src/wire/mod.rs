@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 pub use fold::{END_OF_FOLDED, comparison_key, first_chars, fold, sort_key};
-pub(crate) use normalize::without_invisible;
 pub use normalize::{TextForm, is_plain_id, is_plain_line, normalize_line, single_spaces};
+pub(crate) use normalize::{is_blank, without_invisible};
 pub use postcode::is_eircode;
 pub(crate) use text::pattern_message;
 pub use text::{

@@ -159,6 +159,11 @@ fn is_removable(c: char) -> bool {
     is_invisible(c) && !changes_direction(c)
 }
 
+/// Returns true for a text that shows nothing.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || is_removable(c))
+}
+
 /// Removes all invisible characters.
 pub(crate) fn without_invisible(text: &str) -> String {
     text.replace(is_invisible, "")

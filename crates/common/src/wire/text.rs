@@ -1,9 +1,9 @@
 //! Text types with their limits, which their schemas publish (docs/api/conventions.md, "Text").
 //!
 //! Each text is normalized first ([`TextForm`]), which removes invisible characters from lines. Then blank texts count
-//! as empty. Control characters are refused, and tabs and line breaks too, except in [`LongText`]. Names refuse
-//! characters that change the direction of text, ids all invisible ones. [`StoredId`] is neither normalized nor checked
-//! for these.
+//! as empty. Control characters are refused, and tabs and line breaks too, except in long texts. Characters that change
+//! the direction of text are refused except in queries, and ids refuse all invisible ones. [`StoredId`] is neither
+//! normalized nor checked for these.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::openapi::RefOr;
@@ -17,8 +17,8 @@ use super::{TextForm, postcode};
 const NO_NUL: &str = r"^[^\x00]*$";
 /// No control characters.
 const LINE: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";
-/// No control characters except tabs and line breaks.
-const LINES: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
+/// No control characters except tabs and line breaks, and none that change the direction of text.
+const LINES: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
 /// No control characters and none that change the direction of text: [`super::is_plain_line`].
 const NAME: &str = r"^[^\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*$";
 /// No control characters and no invisible ones. Two ids that look alike must not differ.
@@ -37,7 +37,10 @@ pub(crate) fn pattern_message(pattern: &str) -> Option<&'static str> {
     match pattern {
         NO_NUL => Some("must not have a NUL character"),
         LINE => Some("must be one line without control characters"),
-        LINES => Some("must not have control characters other than tabs and line breaks"),
+        LINES => Some(
+            "must not have control characters other than tabs and line breaks, or characters that change the direction \
+             of text",
+        ),
         ID => Some(ID_MESSAGE),
         NAME => Some(NAME_MESSAGE),
         TAG => Some(
@@ -124,7 +127,7 @@ text!(
 );
 text!(
     /// The reason of an action: 1 to 1,000 characters.
-    Reason, 1..=1000, LINE, Line
+    Reason, 1..=1000, NAME, Line
 );
 text!(
     /// The text of a query parameter, or of a list of ids in which others are ignored: up to 1,000 characters.

@@ -23,7 +23,7 @@ fn rows(csv: &str) -> Vec<Vec<String>> {
 
 /// Searches with the preferred countries that the system service has by default.
 fn search(text: &str) -> Vec<Hit> {
-    search_preferring(&["GB", "IE"], text)
+    search_preferring(&["GB", "IE", "GG", "IM", "JE"], text)
 }
 
 fn search_preferring(codes: &[&str], text: &str) -> Vec<Hit> {

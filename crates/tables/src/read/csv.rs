@@ -2,6 +2,7 @@
 //! each record begins, including blank lines and line breaks in quotes, and reports an unclosed quote, which would
 //! otherwise swallow the following rows.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Take};
 
@@ -254,17 +255,36 @@ fn unclosed_quote(line: u64) -> TableError {
     TableError::refused(Fault::Format, message).with("line", line)
 }
 
-/// Returns the most frequent delimiter outside quotes in the first line that is not empty, or the first of equals.
+/// The most lines from which the delimiter is detected: titles may stand above the header row.
+const DETECTION_LINES: usize = 20;
+
+/// Returns the delimiter that occurs outside quotes equally often in the most of the first lines, of equals the one that
+/// occurs more often in them, or the first.
 fn detect_delimiter(head: &[u8]) -> u8 {
+    const DELIMITERS: [u8; 3] = *b",;\t";
     let mut quoted = false;
-    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0)];
-    let bytes = head.iter().copied().skip_while(|byte| matches!(byte, b'\n' | b'\r'));
-    for byte in bytes.take_while(|byte| !matches!(byte, b'\n' | b'\r')) {
+    // How often each delimiter occurs in each line.
+    let mut lines = vec![[0_usize; DELIMITERS.len()]];
+    for &byte in head {
         quoted ^= byte == b'"';
-        counts.iter_mut().filter(|(delimiter, _)| *delimiter == byte && !quoted).for_each(|(_, n)| *n += 1);
+        let delimiter = DELIMITERS.iter().position(|delimiter| *delimiter == byte && !quoted);
+        if let (Some(index), Some(line)) = (delimiter, lines.last_mut()) {
+            line[index] += 1;
+        } else if matches!(byte, b'\n' | b'\r') && !quoted {
+            // Lines without any do not count.
+            lines.retain(|counts| counts.iter().any(|count| *count > 0));
+            if lines.len() == DETECTION_LINES {
+                break;
+            }
+            lines.push(Default::default());
+        }
     }
-    // `max_by_key` returns the last maximum.
-    counts.iter().rev().max_by_key(|(_, n)| n).map_or(b',', |(delimiter, _)| *delimiter)
+    let ways = (0..DELIMITERS.len()).flat_map(|index| lines.iter().map(move |line| (index, line[index])));
+    let equal = |index: usize, count: usize| lines.iter().filter(|line| line[index] == count).count();
+    let best = ways
+        .filter(|(_, count)| *count > 0)
+        .max_by_key(|&(index, count)| (equal(index, count), count, Reverse(index)));
+    best.map_or(b',', |(index, _)| DELIMITERS[index])
 }
 
 #[cfg(test)]
@@ -315,6 +335,10 @@ mod tests {
         assert_eq!(read(b"").unwrap(), []);
         assert_eq!(read(b"a,b").unwrap(), [row(1, &["a", "b"])]);
         assert_eq!(read(b"a\tb,c\t\n").unwrap(), [row(1, &["a", "b,c", ""])]);
+        let titled = read(b"My farm\nHarvest, 2026\na;b;c\n1;2,5;x,y\n").unwrap();
+        assert_eq!(titled[2..], [row(3, &["a", "b", "c"]), row(4, &["1", "2,5", "x,y"])]);
+        let tagged = read(b"a,b,c\n1,x;y;z,2\n3,x;y;z,4\n").unwrap();
+        assert_eq!(tagged[1], row(2, &["1", "x;y;z", "2"]));
         assert_eq!(
             read(b"a\n\n\nb\n").unwrap(),
             [row(1, &["a"]), row(2, &[""]), row(3, &[""]), row(4, &["b"])]

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::NumberFormat;
 
 pub use csv::{CsvCell, CsvWriter};
-pub use xlsx::{SheetRows, XLSX_MEDIA_TYPE, XlsxWriter};
+pub use xlsx::{SHEET_NAME, SheetRows, XLSX_MEDIA_TYPE, XlsxWriter};
 
 /// A cell of an export.
 #[derive(Clone, Debug)]

@@ -53,18 +53,18 @@ impl XlsxWriter {
     /// # Errors
     /// If the archive cannot be written.
     pub fn new(columns: &[&str]) -> io::Result<Self> {
-        let mut workbook = Self::empty()?;
+        let mut workbook = Self::empty(SHEET_NAME)?;
         let mut header = workbook.next_rows();
         header.header(columns);
         workbook.write(header)?;
         Ok(workbook)
     }
 
-    /// Starts a workbook without rows.
+    /// Starts a workbook whose sheet has this name, without rows.
     ///
     /// # Errors
     /// If the archive cannot be written.
-    pub fn empty() -> io::Result<Self> {
+    pub fn empty(sheet: &str) -> io::Result<Self> {
         let output = Output::default();
         let mut archive = ZipWriter::new_stream(output.clone());
         let options = SimpleFileOptions::default()
@@ -74,6 +74,8 @@ impl XlsxWriter {
             archive.start_file(name, options)?;
             archive.write_all(content.as_bytes())?;
         }
+        archive.start_file("xl/workbook.xml", options)?;
+        archive.write_all(workbook(sheet).as_bytes())?;
         archive.start_file(SHEET_PART, options)?;
         archive.write_all(SHEET_START.as_bytes())?;
         Ok(Self { archive, output, options, rows: 0, formats: Vec::new() })
@@ -135,7 +137,7 @@ macro_rules! xml {
 }
 
 /// The parts before the sheet, with their paths.
-const STATIC_PARTS: [(&str, &str); 4] = [
+const STATIC_PARTS: [(&str, &str); 3] = [
     (
         "[Content_Types].xml",
         xml!(
@@ -161,14 +163,6 @@ const STATIC_PARTS: [(&str, &str); 4] = [
         ),
     ),
     (
-        "xl/workbook.xml",
-        xml!(
-            r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" "#
-            r#"xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships">"#
-            r#"<sheets><sheet name="Export" sheetId="1" r:id="rId1"/></sheets></workbook>"#
-        ),
-    ),
-    (
         "xl/_rels/workbook.xml.rels",
         xml!(
             r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">"#
@@ -180,6 +174,21 @@ const STATIC_PARTS: [(&str, &str); 4] = [
         ),
     ),
 ];
+
+/// The name of the sheet of an export.
+pub const SHEET_NAME: &str = "Export";
+
+/// Returns the part that names the sheet.
+fn workbook(sheet: &str) -> String {
+    const START: &str = xml!(
+        r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" "#
+        r#"xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name=""#
+    );
+    let mut part = START.to_owned();
+    push_escaped(&mut part, sheet);
+    part.push_str(r#"" sheetId="1" r:id="rId1"/></sheets></workbook>"#);
+    part
+}
 
 /// The path of the styles in the archive.
 const STYLES_PART: &str = "xl/styles.xml";

@@ -46,7 +46,7 @@ pub(crate) fn create_demo_enquiry(c: &mut AnyConnection) -> Result<(), Error> {
 pub(crate) fn sample_event(listing: &Value) -> Result<Value, Error> {
     let enquiry = Enquiry {
         id: id(examples::ENQUIRY)?,
-        listing_id: id(examples::LISTING)?,
+        listing_id: id(listing["id"].as_str().unwrap_or_default())?,
         message: MESSAGE.to_owned(),
         name: NAME.to_owned(),
         phone: Some(PHONE.to_owned()),

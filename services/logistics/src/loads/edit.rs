@@ -74,10 +74,10 @@ pub(crate) fn check_state(
 ) -> Result<(), Error> {
     Action::Edit.check(stored.load.status)?;
     if stored.load.status == Status::Collected {
-        // The vehicle is its carrier's, unless the caller may do everything.
+        // The vehicle is its carrier's.
         let may_change = |name: &str| {
             let is_of_carrier = name == "vehicleRegistration";
-            OF_COLLECTED.contains(&name) && (!is_of_carrier || caller.admin || stored.is_carried_by(caller))
+            OF_COLLECTED.contains(&name) && (!is_of_carrier || stored.is_carried_by(caller))
         };
         let named = members::names(|member| member.editor != Editor::Nobody);
         if named.iter().any(|name| patch.names(name) && !may_change(name)) {

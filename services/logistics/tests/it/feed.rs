@@ -135,6 +135,16 @@ testkit::on_both! {
         assert!(found["events"].as_array().unwrap().iter().all(|event| event.get("load").is_none()), "{found}");
     }
 
+    async fn drivers_of_the_organiser_do_not_read_what_the_old_carrier_is_told(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        let id = create_load(&app).await;
+        send_to(&app, &grain, &id, "driver", "eli").await;
+        patch(&app, &grain, &id, &json!({"carrierId": "next", "carrierName": "Next"})).await.ok();
+        let driven = all(&app, &User::individual("eli"), "f:driverId=me").await;
+        assert_eq!(types(&driven), ["load.sent_to_driver", "load.updated"]);
+    }
+
     async fn a_creator_that_loses_a_load_goes_on_reading(backend) {
         let app = app(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));

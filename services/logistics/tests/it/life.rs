@@ -214,6 +214,7 @@ testkit::on_both! {
             (&grain, json!({"dropoffPostcode": "HR4 9AR"}), 200),
             (&haul, json!({"vehicleRegistration": "V1"}), 200),
             (&grain, json!({"vehicleRegistration": "V2"}), 409),
+            (&User::admin(), json!({"vehicleRegistration": "V2"}), 409),
             (&grain, json!({"weight": 20}), 409),
             (&grain, json!({"carrierId": "fast"}), 409),
             (&haul, json!({"weightNet": 20}), 409),

@@ -119,7 +119,8 @@ fn key(load: &Value, group_by: &str, at: &str, time_zone: &str) -> Option<String
         "carrier" | "organiser" => id(group_by),
         "status" => load["status"].as_str()?.to_owned(),
         _ => {
-            let at: DateTime<Utc> = load[at].as_str()?.parse().unwrap();
+            let Some(at) = load[at].as_str() else { return Some("none".to_owned()) };
+            let at: DateTime<Utc> = at.parse().unwrap();
             let day = at.with_timezone(&time_zone.parse::<Tz>().unwrap()).date_naive();
             match group_by {
                 "day" => day.to_string(),

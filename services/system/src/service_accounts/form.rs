@@ -15,7 +15,7 @@ const MAX_LIFETIME: Months = Months::new(24);
 const READ_ONLY: [&str; 7] =
     ["id", "clientId", "clientSecret", "organisationId", "expiresAtUTC", "createdAtUTC", "lastUsedAtUTC"];
 /// Members that no patch can remove.
-const REQUIRED: [&str; 2] = ["name", "roles"];
+const REQUIRED: [&str; 1] = ["name"];
 
 /// A service account to create.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -41,8 +41,8 @@ pub(super) struct ServiceAccountPatch {
     /// A name for people.
     #[schema(nullable = false)]
     pub(super) name: Option<Name>,
-    /// The roles that restrict the account. They apply to the tokens that it gets from then on.
-    #[schema(max_items = 10, nullable = false)]
+    /// The roles that restrict the account; `null` removes all. They apply to the tokens that it gets from then on.
+    #[schema(max_items = 10)]
     pub(super) roles: Option<Vec<Role>>,
 }
 

@@ -89,6 +89,7 @@ RULES_BEYOND_SCHEMA = [
     (r"search_\w+|find_location_by_words(_public)?", r"query", "length"),  # counted in words
     (r"list_(organisations|drivers)", r"query", "length"),  # counted in words
     (r"list_organisations", r"query", "inconsistent"),  # with f:blocked
+    (r"block_organisation", r"id", "inconsistent"),  # the own organisation
     (LOAD, r"(organiser|carrier)Name", "required"),  # unless the address book has it
     (r"list_(loads|listings)_by_ids", r"ids", "length"),  # counted in ids
     (PROOF + "|upload_file|" + LOAD, r"capturedAtUTC", "range"),  # relative to now and to the dates of the load

@@ -92,7 +92,9 @@ fn named_in_sources(folder: &Path) -> Result<BTreeSet<String>> {
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path)?;
             let literals = text.split('"').filter(|part| part.starts_with("drover_"));
-            let is_name = |part: &&str| part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            let is_name = |part: &&str| {
+                part.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && !part.ends_with('_')
+            };
             names.extend(literals.filter(is_name).map(str::to_owned));
         }
     }

@@ -19,6 +19,8 @@ use crate::traffic::REQUEST_TIMEOUT;
 
 /// The organisation of the loads.
 const ORG: &str = "org-feed";
+/// The condition for the events that it reads.
+const OF_ORG: &str = "'org-feed' IN (organiser_id, carrier_id, created_by)";
 /// Clients that write at the same time.
 const WRITERS: usize = 4;
 /// Loads that a writer imports at a time, and changes that it makes then.
@@ -84,24 +86,21 @@ pub fn run(deployment: &mut Deployment<'_>) -> Result<()> {
             "missed 0, twice 0, in order",
         )?;
     }
-    let disordered = deployment.query("logistics", DISORDERED)?;
+    let disordered = format!(
+        "SELECT count(*) FROM (SELECT revision <= lag(revision) OVER (PARTITION BY load_id ORDER BY position, n) \
+         AS is_disordered FROM load_events WHERE {OF_ORG}) AS events WHERE is_disordered"
+    );
+    let disordered = deployment.query("logistics", &disordered)?;
     trial.expect(
         disordered.trim() == "0",
-        "events before one of an earlier revision of their load",
+        "events after one of the same or a later revision of their load",
         disordered.trim().to_owned(),
         "0",
     )
 }
 
-/// Events that the feed has after an event of the same load with the same or a later revision.
-const DISORDERED: &str = "SELECT count(*) FROM (SELECT revision <= lag(revision) OVER (PARTITION BY load_id \
-    ORDER BY position, n) AS is_disordered FROM load_events) AS events WHERE is_disordered";
-
 fn stored_events(deployment: &Deployment<'_>) -> Result<Vec<String>> {
-    let statement = format!(
-        "SELECT id FROM load_events WHERE organiser_id = '{ORG}' OR carrier_id = '{ORG}' \
-        OR created_by = '{ORG}' ORDER BY position, n"
-    );
+    let statement = format!("SELECT id FROM load_events WHERE {OF_ORG} ORDER BY position, n");
     Ok(deployment.query("logistics", &statement)?.lines().map(str::to_owned).collect())
 }
 

@@ -64,11 +64,10 @@ impl PlaceClient {
     /// Returns the best match of a postcode, or of its district if system does not know the postcode.
     async fn search(&self, by: &PublicCall, query: &PostcodeQuery) -> anyhow::Result<Option<Value>> {
         let postcode = written_out(&query.postcode);
-        // Jersey, Guernsey and Man are countries of their own, but people write `GB`. Only their postcodes and those of
-        // Ireland begin with letters.
-        let is_british =
-            |code: &&str| *code == "GB" && postcode.starts_with(|c: char| c.is_ascii_alphabetic());
-        let country = query.country.as_deref().filter(|code| is_country_code(code) && !is_british(code));
+        // Jersey, Guernsey and Man are countries of their own, but people write `GB`.
+        let is_of_crown =
+            |code: &&str| *code == "GB" && ["JE", "GY", "IM"].iter().any(|area| postcode.starts_with(area));
+        let country = query.country.as_deref().filter(|code| is_country_code(code) && !is_of_crown(code));
         let district = postcode.split_once(' ').map(|(district, _)| district);
         for text in [Some(postcode.as_str()), district].into_iter().flatten() {
             let mut parameters = vec![("query", text), ("limit", "1")];
@@ -88,13 +87,14 @@ impl PlaceClient {
     }
 }
 
-/// Returns a postcode with the leading zero of a district of Dublin that people leave out: `D02` for `D2`.
+/// Returns a postcode in upper case, with the leading zero of a district of Dublin that people leave out: `D02` for `D2`.
 fn written_out(postcode: &str) -> String {
+    let postcode = postcode.to_uppercase();
     match postcode.strip_prefix('D') {
         Some(digit) if digit.len() == 1 && digit.bytes().all(|digit| digit.is_ascii_digit()) => {
             format!("D0{digit}")
         }
-        _ => postcode.to_owned(),
+        _ => postcode,
     }
 }
 
@@ -102,12 +102,21 @@ fn is_country_code(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|letter| letter.is_ascii_alphabetic())
 }
 
-/// Returns true if the best match of a search is the postcode, or the district that is its part before the space.
+/// Returns true if the best match of a search is the postcode, or the district that is its part before the space. The
+/// search understands letters in place of digits that look like them, and the reverse.
 fn is_match(found: &Value, postcode: &str) -> bool {
-    let compact = |text: &str| text.split_whitespace().collect::<String>().to_uppercase();
-    let text = compact(found["text"].as_str().unwrap_or_default());
+    let compact = |text: &str| {
+        let digits = text.split_whitespace().flat_map(str::chars).map(|c| match c.to_ascii_uppercase() {
+            'O' => '0',
+            'I' | 'L' => '1',
+            c => c,
+        });
+        digits.collect::<String>()
+    };
+    let found_text = found["text"].as_str().unwrap_or_default();
+    let text = compact(found_text);
     let is_district = |district: &str| compact(district) == text;
-    let is_whole = text == compact(postcode) && text.bytes().any(|byte| byte.is_ascii_digit());
+    let is_whole = text == compact(postcode) && found_text.bytes().any(|byte| byte.is_ascii_digit());
     match found["type"].as_str() {
         Some("postcode" | "container") if is_whole => true,
         Some("postcode" | "container") => postcode.split_once(' ').is_some_and(|(part, _)| is_district(part)),

@@ -67,11 +67,15 @@ pub(super) fn normalize_blanks(value: &mut Value, schema: &Value, root: &Value, 
             let Some(properties) = schema["properties"].as_object() else { return };
             for (name, property) in properties {
                 let Some(member) = members.get_mut(name) else { continue };
+                // Also a text whose characters are all removed is blank.
+                if let Value::String(text) = member {
+                    normalize_text(text, property);
+                }
                 let is_blank = member.as_str().is_some_and(|text| text.trim().is_empty())
                     && (blanks == Blanks::All || allows_text(property, root));
                 if (member.is_null() || is_blank) && !is_required(schema, name) {
                     members.remove(name);
-                } else {
+                } else if !member.is_string() {
                     normalize_blanks(member, property, root, blanks);
                 }
             }
@@ -168,11 +172,11 @@ mod tests {
         let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
         let schema = json!({"allOf": [{"type": "object", "required": ["name"], "properties": {
             "name": to("Name"), "plate": {"oneOf": [{"type": "null"}, to("Plate")]}, "names": {"type": "array", "items": to("Name")},
-            "inner": {"oneOf": [{"type": "null"}, to("Inner")]}, "other": {"type": "string"},
+            "inner": {"oneOf": [{"type": "null"}, to("Inner")]}, "other": {"type": "string"}, "invisible": to("Name"),
         }}]});
         let schema = Schema::new(&schema, &components).unwrap();
         let mut value = json!({"name": "  e\u{301}ab\u{a0}", "plate": " a\u{df} ", "names": ["a ", "bc"], "inner": {"name": " x"},
-            "other": " as it is "});
+            "other": " as it is ", "invisible": "\u{200b} \u{ad}"});
         let errors = schema.check(&mut value);
         assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(

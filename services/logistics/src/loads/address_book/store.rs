@@ -131,7 +131,10 @@ pub(super) fn candidates(
     let mut found: Vec<Option<String>> = after.load(c)?;
     let before = names().filter(k::name_key.lt(&initial)).limit(MAX_CANDIDATES);
     found.extend(before.load::<Option<String>>(c)?);
-    Ok(found.into_iter().flatten().collect())
+    let mut found: Vec<String> = found.into_iter().flatten().collect();
+    // Organisations of one name stand together.
+    found.dedup();
+    Ok(found)
 }
 
 /// A page of contacts, their ids with their names, and the number of all.

@@ -40,9 +40,9 @@ impl Existing {
 pub(crate) type RowKey = (FoldedHash, Option<Timestamp>);
 
 impl RowIdentity {
-    /// Returns what other rows of the same load have too, or `None` if a cell of it is blank, which a row that names
-    /// its load by id may leave so.
-    pub(crate) fn key(&self, match_by: MatchBy) -> Option<RowKey> {
+    /// Returns what other rows of the same load have too, or `None` if a cell of it is blank, which rows that name
+    /// their load by id may leave so.
+    fn key(&self, match_by: MatchBy) -> Option<RowKey> {
         if self.reference.text.is_empty() {
             return None;
         }
@@ -111,15 +111,22 @@ pub(crate) struct EarlierRows {
 }
 
 impl EarlierRows {
-    /// Returns true if an earlier row has the same load.
-    pub(crate) fn contains(&self, key: Option<&RowKey>, load: Option<Id>) -> bool {
-        key.is_some_and(|key| self.keys.contains(key)) || load.is_some_and(|load| self.loads.contains(&load))
+    /// Returns true if an earlier row has the same load. `existing` is what the row may be compared with.
+    pub(crate) fn contains(&self, row: &RowIdentity, match_by: MatchBy, existing: Option<&Existing>) -> bool {
+        let load = existing.and_then(Existing::id);
+        let key = Self::key(row, match_by, existing);
+        key.is_some_and(|key| self.keys.contains(&key)) || load.is_some_and(|load| self.loads.contains(&load))
     }
 
     /// Adds a row.
-    pub(crate) fn add(&mut self, key: Option<RowKey>, load: Option<Id>) {
-        self.keys.extend(key);
-        self.loads.extend(load);
+    pub(crate) fn add(&mut self, row: &RowIdentity, match_by: MatchBy, existing: Option<&Existing>) {
+        self.keys.extend(Self::key(row, match_by, existing));
+        self.loads.extend(existing.and_then(Existing::id));
+    }
+
+    /// Returns the key of a row, unless the row names its load: several loads may have the same reference.
+    fn key(row: &RowIdentity, match_by: MatchBy, existing: Option<&Existing>) -> Option<RowKey> {
+        row.key(match_by).filter(|_| !matches!(existing, Some(Existing::Named(_))))
     }
 }
 

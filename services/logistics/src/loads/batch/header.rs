@@ -256,6 +256,17 @@ impl HeaderRow {
     }
 }
 
+impl HeaderRow {
+    /// Returns true if no cell of a row says anything, or only cells of columns that are not read.
+    pub(crate) fn is_blank(&self, cells: &[Cell]) -> bool {
+        let is_read = |position: usize| match self.headings.get(position).copied().flatten() {
+            Some(Heading { name, kind: None }) => name == ID,
+            Some(_) | None => true,
+        };
+        cells.iter().enumerate().all(|(position, cell)| cell.is_blank() || !is_read(position))
+    }
+}
+
 /// Returns the column that a heading names: by its name or that of [`PROBLEMS`], in any case, or by an alias.
 fn known_column(written: &str) -> Option<Heading> {
     let named = MEMBERS.iter().find(|member| member.name.eq_ignore_ascii_case(written));

@@ -161,6 +161,7 @@ impl Planner<'_> {
             IfExists::Skip => self.purpose == Purpose::Preview,
             IfExists::Create | IfExists::Refuse => false,
         };
+        let compares = import.import.if_exists != IfExists::Create;
         for start in (0..import.identities.len()).step_by(ROWS_AT_ONCE) {
             let rows = &import.identities[start..import.identities.len().min(start + ROWS_AT_ONCE)];
             let ids =
@@ -168,7 +169,8 @@ impl Planner<'_> {
             let ids: Vec<Id> = if wants_loads { ids.collect() } else { Vec::new() };
             let stored = find_many_stored(c, self.caller(), &ids)?;
             for (position, row) in (start..).zip(rows) {
-                let existing = self.checked.existing[position].clone();
+                // To create loads, rows are not compared with others, except for dry runs, which tell of equal references.
+                let existing = self.checked.existing[position].clone().filter(|_| compares);
                 let cells = cells.next().transpose()?;
                 let stored = existing.as_ref().and_then(Existing::id).and_then(|id| stored.get(&id));
                 let plan = match self.plan(c, row, existing.as_ref(), (stored, cells))? {
@@ -179,8 +181,7 @@ impl Planner<'_> {
                     }
                 };
                 if plan != Plan::LeftOut {
-                    let key = row.key(import.import.match_by);
-                    self.earlier.add(key, existing.as_ref().and_then(Existing::id));
+                    self.earlier.add(row, import.import.match_by, existing.as_ref());
                 }
                 self.checked.plans.push(plan);
             }
@@ -211,10 +212,7 @@ impl Planner<'_> {
         (stored, cells): (Option<&StoredLoad>, Option<GivenCells>),
     ) -> Result<Result<Plan, Vec<FieldError>>, Error> {
         let (if_exists, match_by) = (self.import.import.if_exists, self.import.import.match_by);
-        // To create loads, rows are not compared with others, except for dry runs, which tell of equal references.
-        let existing = existing.filter(|_| if_exists != IfExists::Create);
-        let id = existing.and_then(Existing::id);
-        let is_repeated = self.earlier.contains(row.key(match_by).as_ref(), id);
+        let is_repeated = self.earlier.contains(row, match_by, existing);
         let counts_once = match_by == MatchBy::Reference || if_exists == IfExists::Update;
         if let Some(several @ Existing::Several(_)) = existing {
             return Ok(Err(vec![refusal(row, match_by, several)]));

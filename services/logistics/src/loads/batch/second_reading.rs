@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::Error;
 use serde::Serialize;
-use tables::{Budget, Cell, RowWriter, TableCell, TableLimits, TableRow, XlsxWriter};
+use tables::{Budget, Cell, RowWriter, SHEET_NAME, TableCell, TableLimits, TableRow, XlsxWriter};
 use utoipa::ToSchema;
 
 use super::faults::Faults;
@@ -24,6 +24,9 @@ const ROWS_PER_WRITE: usize = 1_000;
 const MAX_GAP: u64 = 1_000;
 /// The problems of a row behind those that are listed.
 const NOT_LISTED: &str = "has problems that are not listed: mend the rows above first";
+
+/// What stands for a cell without a text that cannot be read, so that a batch refuses it again until it is mended.
+const UNREADABLE: &str = "#N/A";
 
 /// The files of a batch.
 pub(crate) struct SecondReading {
@@ -94,7 +97,7 @@ impl SecondReading {
         let messages = messages(&table.header, faults);
         let is_workbook = table.sheet().is_some();
         let options = read.options;
-        let mut sheet = SheetWriter::new(format)?;
+        let mut sheet = SheetWriter::new(format, table.sheet().unwrap_or(SHEET_NAME))?;
         while let Some(row) = next(&mut table, &mut count, &mut budget)? {
             let (problems, row) = match row {
                 FileRow::Header(row) => (PROBLEMS.to_owned(), row),
@@ -127,7 +130,7 @@ fn next(table: &mut Table<'_>, count: &mut usize, budget: &mut Budget) -> Result
 fn named_texts(header: &HeaderRow, cells: &[Cell]) -> BTreeMap<&'static str, String> {
     let columns = header.all_columns();
     let texts = columns.filter_map(|(position, column)| {
-        let text = cells.get(position)?.to_text();
+        let text = text_of(cells.get(position)?, header.kind(position));
         let text = text.trim();
         (!text.is_empty()).then(|| (column, text.to_owned()))
     });
@@ -166,10 +169,10 @@ struct SheetWriter {
 }
 
 impl SheetWriter {
-    fn new(format: SheetFormat) -> Result<Self, Error> {
+    fn new(format: SheetFormat, name: &str) -> Result<Self, Error> {
         let book = match format {
             SheetFormat::Csv => None,
-            SheetFormat::Xlsx => Some(Box::new(XlsxWriter::empty().map_err(disk_error)?)),
+            SheetFormat::Xlsx => Some(Box::new(XlsxWriter::empty(name).map_err(disk_error)?)),
         };
         let rows = book.as_ref().map_or_else(RowWriter::csv, |book| RowWriter::sheet(book.next_rows()));
         Ok(Self { book, rows, pending: 0, line: 0, bytes: Vec::new() })
@@ -204,11 +207,18 @@ impl SheetWriter {
         let in_file = (0..width).filter(|position| !header.is_problems(*position));
         let behind = (0..header.appended().count()).map(|at| tables::MAX_COLUMNS + at);
         let empty = Cell::Text(String::new());
+        let is_faulty = !is_header && !problems.is_empty();
         let cell = |position: usize| {
             let cell = match position.checked_sub(tables::MAX_COLUMNS) {
                 Some(at) if is_header => appended.get(at),
                 _ => row.cells.get(position),
             };
+            if let (Some(Cell::Covered(_) | Cell::Invalid(..)), Some(_), true) =
+                (cell, header.kind(position), is_faulty)
+                && cell.is_some_and(|cell| cell.to_text().trim().is_empty())
+            {
+                return TableCell::Raw(UNREADABLE.into());
+            }
             to_cell(cell.unwrap_or(&empty), header.kind(position), options, format)
         };
         // Cells of a line borrow from `empty` and `appended`, so they are written at once.
@@ -259,8 +269,19 @@ fn to_cell(cell: &Cell, kind: Option<Kind>, options: CellOptions, format: SheetF
         (Cell::Number(_), SheetFormat::Csv)
             if kind == Some(Kind::Number) && options.decimal == DecimalSeparator::Comma =>
         {
-            TableCell::Raw(cell.to_text().replace('.', ",").into())
+            TableCell::Raw(text_of(cell, kind).replace('.', ",").into())
         }
-        _ => TableCell::Raw(cell.to_text()),
+        _ => TableCell::Raw(text_of(cell, kind)),
+    }
+}
+
+/// Returns the text of a cell; in a column of numbers, the number that a batch stores.
+fn text_of(cell: &Cell, kind: Option<Kind>) -> Cow<'_, str> {
+    match cell {
+        Cell::Number(number) if kind == Some(Kind::Number) => match number.to_number() {
+            Ok(value) => value.to_string().into(),
+            Err(_) => cell.to_text(),
+        },
+        _ => cell.to_text(),
     }
 }

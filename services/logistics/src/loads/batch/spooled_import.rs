@@ -12,7 +12,7 @@ use database::{AnyConnection, Id, Json, Timestamp};
 
 use super::faults::{Faults, MAX_ERRORS, Members, with_members};
 use super::model::{BatchResult, Import, SameReference};
-use super::options::IfExists;
+use super::options::{IfExists, MatchBy};
 use super::plan::{Checked, MAX_LISTED, Plan};
 use super::recognised::RecognisedFile;
 use super::row::{GivenCells, RowIdentity};
@@ -178,7 +178,10 @@ impl SpooledImport {
         checked: &Checked,
     ) -> Result<(), Error> {
         let new = self.identities.iter().zip(&checked.plans).zip(&checked.existing);
-        let new = new.filter(|((_, plan), existing)| **plan == Plan::New && existing.is_none());
+        // By the reference alone, a load of another date is the row's too.
+        let compares_dates = self.import.match_by == MatchBy::ReferenceAndDate;
+        let new = new
+            .filter(|((_, plan), existing)| **plan == Plan::New && (existing.is_none() || !compares_dates));
         let new: Vec<&RowIdentity> = new.map(|((row, _), _)| row).collect();
         let keys = new.iter().map(|row| row.reference.similarity_key.as_str()).collect();
         let mut newest: HashMap<FoldedHash, CreatedLoad> = HashMap::new();
@@ -187,6 +190,7 @@ impl SpooledImport {
         }
         let same = |row: &&RowIdentity| {
             let load = newest.get(&row.reference.folded)?;
+            let load = Some(load).filter(|load| row.delivery_at != Some(load.delivery_at))?;
             Some(SameReference { row: row.index, load_id: load.id, delivery_at: load.delivery_at })
         };
         self.same_reference = new.iter().filter_map(same).take(MAX_LISTED).collect();
@@ -228,7 +232,7 @@ impl SpooledImport {
         let result = BatchResult {
             count: checked.count(Plan::New),
             batch_id: (!self.dry_run && checked.stores_something()).then_some(self.import.id),
-            skipped: (if_exists == IfExists::Skip).then(|| checked.count(Plan::Skip)),
+            skipped: (updates || if_exists == IfExists::Skip).then(|| checked.count(Plan::Skip)),
             updated: updates.then_some(checked.updated),
             unchanged: updates.then_some(checked.unchanged),
             left_out: self.leaves_out.then(|| checked.faults.failed_rows()),

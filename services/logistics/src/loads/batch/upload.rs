@@ -266,7 +266,9 @@ async fn store_file(mut part: FilePart<'_>) -> Result<UploadedFile, Error> {
         file.write_all(&chunk).await.map_err(disk_error)?;
     }
     file.flush().await.map_err(disk_error)?;
-    Ok(UploadedFile { name: part.name, hash: hash.finalize().into(), file: file.into_std().await, size })
+    // Some programs send the whole path.
+    let name = part.name.map(|name| name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned());
+    Ok(UploadedFile { name, hash: hash.finalize().into(), file: file.into_std().await, size })
 }
 
 /// Parses the fields of a form. Returns their errors too. An invalid field has its default value.

@@ -208,7 +208,7 @@ impl<'a> BatchValidator<'a> {
     fn file(&mut self, file: &File, name: &str, shown: Option<&Arc<str>>) -> Result<CellOptions, FileError> {
         let max_rows = self.batches.limits.rows;
         let detected = detect(file, self.layout, self.rows, self.stated, &mut self.budgets.detection)?;
-        self.ask(detected, shown);
+        self.ask(detected, name);
         let table = Table::open(file, self.layout, false, &mut self.budgets.rows)?;
         let sheet = table.sheet().map(str::to_owned);
         let mut source = Source { options: detected.options(), file: shown.cloned(), sheet, table };
@@ -225,7 +225,7 @@ impl<'a> BatchValidator<'a> {
     }
 
     /// Adds an error for each option that the texts of a file leave open.
-    fn ask(&mut self, detected: Detected, file: Option<&Arc<str>>) {
+    fn ask(&mut self, detected: Detected, file: &str) {
         let asked = [
             (
                 detected.asks_date_order,
@@ -241,8 +241,8 @@ impl<'a> BatchValidator<'a> {
             ),
         ];
         for (_, option, allowed, reason) in asked.into_iter().filter(|(is_asked, ..)| *is_asked) {
-            let mut data = Map::from_iter([("allowed".to_owned(), json!(allowed))]);
-            data.extend(file.map(|name| ("file".to_owned(), json!(name))));
+            let data = [("allowed", json!(allowed)), ("file", json!(file))];
+            let data = data.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
             let message = format!("is required, because the file does not tell: {reason}");
             let error = FieldError { path: option.to_owned(), message, code: Code::Required, data };
             self.faults.add_to_upload([error]);
@@ -268,8 +268,8 @@ impl<'a> BatchValidator<'a> {
                 continue;
             }
             source.table.correct(index, &mut row.cells);
-            // A row whose cells were all emptied keeps its number.
-            if row.is_blank() {
+            // Keeps its number.
+            if source.table.header.is_blank(&row.cells) {
                 continue;
             }
             if row.is_hidden {

@@ -216,9 +216,13 @@ impl DriverSpans {
         Ok(Self(spans))
     }
 
-    /// Returns true for the events from a sending to the revocation, with both.
+    /// Returns true for the events from a sending to the revocation, with both. What only the old carrier reads is not
+    /// among them.
     fn contain(&self, key: &Key) -> bool {
         let place = place(key);
+        if key.2 == FeedEventType::Released.stored() {
+            return false;
+        }
         let last = self.0.get(&key.3).and_then(|named| named.range(..=place).next_back());
         last.is_some_and(|(named, is_sent)| *is_sent || *named == place)
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use actix_web::post;
 use actix_web::web::Data;
 use common::validation::{Code, ValidationErrors};
-use common::wire::{ExternalId, Name, Reason};
+use common::wire::{ExternalId, Name, Reason, Warning};
 use common::{Body, Caller, Error, ErrorResponses, Idempotency, ItemError, JsonResponse, Precondition};
 use database::Id;
 use serde::{Deserialize, Serialize};
@@ -68,20 +68,26 @@ impl LoadActions {
         }
     }
 
-    /// Returns the recipient, if the loads are sent.
+    /// Returns the recipient, if the loads are sent, and the warning for one that has never used the service.
     ///
     /// # Errors
     /// Those of the database.
-    async fn recipient(&self, app: &Logistics, caller: &Caller) -> Result<Option<Recipient>, Error> {
+    async fn recipient(
+        &self,
+        app: &Logistics,
+        caller: &Caller,
+    ) -> Result<(Option<Recipient>, Option<Warning>), Error> {
         Ok(match (self.action, &self.driver_id, &self.carrier_id) {
-            (Action::SendToDriver, Some(id), _) => Some(Recipient::Driver(id.0.clone())),
+            (Action::SendToDriver, Some(id), _) => {
+                (Some(Recipient::Driver(id.0.clone())), app.address_book.warning_of_driver(id).await?)
+            }
             (Action::SendToCarrier, _, Some(id)) => {
                 let names =
                     app.address_book.names(caller, vec![id.0.clone()], self.carrier_name.is_none()).await?;
                 let name = names.name(id, self.carrier_name.as_deref()).unwrap_or(id).to_owned();
-                Some(Recipient::Carrier { id: id.0.clone(), name })
+                (Some(Recipient::Carrier { id: id.0.clone(), name }), names.warning("carrierId", id))
             }
-            _ => None,
+            _ => (None, None),
         })
     }
 }
@@ -109,6 +115,10 @@ struct LoadActionResults {
     failed: usize,
     /// In the order of the request.
     results: Vec<LoadActionResult>,
+    /// What looks wrong about the recipient.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(required = false)]
+    warnings: Vec<Warning>,
 }
 
 /// What became of a load.
@@ -138,9 +148,10 @@ pub(super) async fn act(
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
     let (form, fingerprint) = body.check(|form: &LoadActions, errors| form.validate(errors))?;
-    let recipient = form.recipient(&app, &caller).await?;
+    let (recipient, warning) = form.recipient(&app, &caller).await?;
     let response = idempotency.run_external(&app.db, fingerprint, async || {
-        let mut all = LoadActionResults { done: 0, unchanged: 0, failed: 0, results: Vec::new() };
+        let warnings = warning.iter().cloned().collect();
+        let mut all = LoadActionResults { done: 0, unchanged: 0, failed: 0, results: Vec::new(), warnings };
         for id in &form.ids {
             let done = act_on(&app, &caller, &form, recipient.as_ref(), id).await;
             let (status, error) = match done {

@@ -246,12 +246,13 @@ pub(crate) fn write_row(document: &Json, rows: &mut RowWriter) -> Result<(), Err
     Ok(())
 }
 
-/// Adds up the quarter hours of each date. The offsets of all time zones since 1972 are whole quarter hours.
+/// Adds up the quarter hours of each date; loads without a time come last. The offsets of all time zones since 1972 are whole quarter hours.
 fn by_date(group_by: GroupBy, time_zone: Tz, rows: Vec<GroupRow>) -> Vec<GroupRow> {
     let mut dates: BTreeMap<String, Sums> = BTreeMap::new();
     for row in rows {
-        let Some(quarter) = row.key.and_then(|key| key.parse::<i64>().ok()) else { continue };
-        dates.entry(group_by.key(quarter * 900, time_zone)).or_default().add(row.sums);
+        let quarter = row.key.and_then(|key| key.parse::<i64>().ok());
+        let key = quarter.map_or_else(|| NO_KEY.to_owned(), |quarter| group_by.key(quarter * 900, time_zone));
+        dates.entry(key).or_default().add(row.sums);
     }
     dates.into_iter().map(|(key, sums)| GroupRow { key: Some(key), name: None, sums }).collect()
 }

@@ -38,8 +38,9 @@ pub(crate) fn release_carrier(
     caller: &Caller,
 ) -> Result<Option<DueShare>, Error> {
     let Some(old) = before.carrier_id().filter(|old| !load.parties().contains(old)) else { return Ok(None) };
+    hide_uploaders(c, before, load, old)?;
     let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
-    let (document, released) = (Json::of(before)?, released(before));
+    let (document, released) = (Json::of(load)?, released(before));
     let audience = Audience {
         revision: load.revision,
         reference: &before.reference,
@@ -70,7 +71,6 @@ pub(crate) fn release_carrier(
         let event = NewEvent::new(before.id, EventType::Released, caller);
         history::record(c, &NewEvent { audience: Some(audience), ..event })?;
     }
-    hide_uploaders(c, before, load, old)?;
     let lost = files_of_this_load_only(c, before, old)?;
     Ok(DueShare::end(caller, load.id, lost, old))
 }

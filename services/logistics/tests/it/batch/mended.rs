@@ -47,7 +47,7 @@ testkit::on_both! {
         let open = table(&["A;1/3/2026;Feed Wheat;grain;Grain;1,234"]);
         let reply = send_with(&app, &AUTO, &open).await;
         assert_eq!(paths(&reply), ["dateOrder required", "decimal required"]);
-        assert_eq!(reply.json()["validation"][0]["data"]["allowed"], json!(["dmy", "mdy"]));
+        assert_eq!(reply.json()["validation"][0]["data"], json!({"allowed": ["dmy", "mdy"], "file": "0.csv"}));
         assert!(reply.json()["body"]["recognised"][0].get("dateOrder").is_none());
         // A correction counts with its text.
         let corrections = json!([{"row": 0, "column": "deliveryDateISO", "value": "2026-03-01"}]).to_string();
@@ -198,7 +198,7 @@ testkit::on_both! {
             sheet.write_datetime_with_format(row, 1, ExcelDateTime::from_ymd(2026, 3, 12).unwrap(), &day).unwrap();
             sheet.write_with_format(row, 6, 1234, &padded).unwrap();
         }
-        sheet.write(1, 5, 29.4).unwrap();
+        sheet.write_with_format(1, 5, 29.4, &Format::new().set_num_format("0")).unwrap();
         sheet.write(4, 5, "heavy").unwrap();
         let book = book.save_to_buffer().unwrap();
         let unknown = send_with(&app, &[("sheet", "Autumn")], &book).await;
@@ -208,8 +208,12 @@ testkit::on_both! {
         let body = &reply.json()["body"];
         assert_eq!(body["recognised"][0]["sheets"], json!([{"name": "Notes", "rows": 0, "hidden": false}, {"name": "Loads", "rows": 2, "hidden": true}]));
         assert_eq!((&body["rows"][0]["cells"]["deliveryDateISO"], &body["rows"][0]["cells"]["ticketNumber"]), (&json!("2026-03-12"), &json!("001234")));
+        let csv = send_with(&app, &[("sheet", "loads"), ("format", "CSV"), ("dryRun", "true")], &book).await;
+        assert!(csv.text().contains(",A,2026-03-12,Feed Wheat,grain,Grain,29.4,001234"), "{}", csv.text());
         let reply = send_with(&app, &[("sheet", "loads"), ("format", "XLSX"), ("dryRun", "true")], &book).await;
         assert_eq!(reply.status, 200, "{}", reply.text());
+        let again = send_with(&app, &[("sheet", "Loads"), ("dryRun", "true")], &reply.bytes).await;
+        assert_eq!(again.json()["body"]["recognised"][0]["sheet"], "Loads", "the sheet keeps its name");
         let mut archive = zip::ZipArchive::new(Cursor::new(reply.bytes.clone())).unwrap();
         let mut xml = String::new();
         std::io::Read::read_to_string(&mut archive.by_name("xl/worksheets/sheet1.xml").unwrap(), &mut xml).unwrap();
@@ -221,5 +225,26 @@ testkit::on_both! {
         assert_eq!(created.iter().map(shown).collect::<Vec<_>>(), [
             "\"2026-03-12T00:00:00.000Z\" \"001234\" 29.4", "\"2026-03-12T00:00:00.000Z\" \"001234\" 30",
         ]);
+    }
+
+    async fn cells_without_text_are_refused_again(backend) {
+        let app = app(backend).await;
+        let mut book = Workbook::new();
+        let sheet = book.add_worksheet();
+        for (column, name) in (0..).zip(HEADER.trim_end().split(';')) {
+            sheet.write(0, column, name).unwrap();
+        }
+        for (column, text) in [(0, "A"), (1, "2026-03-12"), (2, "Feed Wheat")] {
+            sheet.write(1, column, text).unwrap();
+        }
+        sheet.merge_range(1, 3, 1, 4, "grain", &Format::new()).unwrap();
+        let book = book.save_to_buffer().unwrap();
+        let faults = entries(&send_with(&app, &[], &book).await);
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        for format in ["CSV", "XLSX"] {
+            let sheet = send_with(&app, &[("format", format), ("dryRun", "true")], &book).await;
+            let again = send_with(&app, &[], &sheet.bytes).await;
+            assert_eq!(paths(&again), ["rows[0].organiserName format"], "{format}");
+        }
     }
 }

@@ -64,6 +64,23 @@ testkit::on_both! {
         assert_eq!(entries(&reply), ["rows[0].deliveryDateISO required 2", "rows[0].commodityId required 2"]);
     }
 
+    async fn ids_tell_loads_of_one_reference_apart(backend) {
+        let app = app(backend).await;
+        let table = |rows: [(&str, &str); 2]| {
+            let rows = rows.map(|(id, weight)| format!("{id},A,2026-03-01,1,grain,Grain,{weight}\n")).concat();
+            format!("id,reference,deliveryDateISO,commodityId,organiserId,organiserName,weight\n{rows}")
+        };
+        let ids = send_file(&app, table([("", "29"), ("", "30")])).await.ok()["ids"].clone();
+        let (first, second) = (ids[0].as_str().unwrap(), ids[1].as_str().unwrap());
+        for (match_by, weights) in [("referenceAndDate", ["31", "32"]), ("reference", ["33", "34"])] {
+            let fields = [("ifExists", "update"), ("matchBy", match_by)];
+            let answer = send_with(&app, &fields, &table([(first, weights[0]), (second, weights[1])])).await.ok();
+            assert_eq!(numbers(&answer), [0, 2, 0]);
+        }
+        let twice = table([(first, "35"), (first, "36")]);
+        assert_eq!(entries(&send_with(&app, &[("ifExists", "update")], &twice).await), ["rows[1].reference inconsistent 3"]);
+    }
+
     async fn rows_are_matched_by_reference(backend) {
         let app = app(backend).await;
         send_file(&app, table(&[("", "A", "2026-03-01"), ("", "B", "2026-03-01"), ("", "B", "2026-03-02")])).await.ok();

@@ -139,7 +139,7 @@ impl Model {
         }
         let may_change = |name: &String| match &*self.status {
             "upcoming" => true,
-            "collected" if name == "vehicleRegistration" => by == "admin" || self.carrier() == Some(by),
+            "collected" if name == "vehicleRegistration" => self.carrier() == Some(by),
             "collected" => ["reference", "tags"].contains(&name.as_str()),
             _ => false,
         };

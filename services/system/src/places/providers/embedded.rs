@@ -28,15 +28,18 @@ pub(crate) struct EmbeddedGazetteer {
 }
 
 impl EmbeddedGazetteer {
-    /// Opens the gazetteer. Among matches of the same kind, places of the enabled countries come first.
+    /// Opens the gazetteer. Among matches of the same kind, places of the enabled countries come first; with Great Britain,
+    /// those of the Crown dependencies too.
     pub(super) fn open(enabled: &BTreeSet<String>) -> Self {
         let mut scope = enabled.iter().map(String::as_str).collect::<Vec<_>>().join("+");
         if scope.len() > MAX_SCOPE_BYTES {
             scope = encode_string(&Sha256::digest(&scope)[..12]);
         }
+        // They are countries of their own in ISO 3166, but not to the people of Great Britain.
+        let crown = ["GG", "IM", "JE"].into_iter().filter(|_| enabled.contains("GB"));
         Self {
             gazetteer: Arc::new(Gazetteer::open()),
-            enabled: CountrySet::of(enabled.iter().map(String::as_str)),
+            enabled: CountrySet::of(enabled.iter().map(String::as_str).chain(crown)),
             search_scope: scope.into(),
         }
     }

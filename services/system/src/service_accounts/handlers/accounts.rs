@@ -107,8 +107,9 @@ pub(super) async fn update(
 ) -> Result<JsonResponse, Error> {
     let (requested, _) = body.check(validate_patch)?;
     let (id, caller) = (path.id()?, caller.clone());
+    let removes_roles = requested.removes("roles");
     let ServiceAccountPatch { name, roles } = requested.members;
-    let roles = roles.as_deref().map(distinct);
+    let roles = if removes_roles { Some(Vec::new()) } else { roles.as_deref().map(distinct) };
     let effect = move |c: &mut _| store::update(c, &caller, id, name.as_deref(), roles.as_deref());
     let account = system.db.write(effect).await?;
     tracing::info!(account = %id, "a service account was edited");

@@ -13,7 +13,6 @@ use super::plan::{CommoditySql, SearchPlan, matches, roles};
 use crate::loads::search::summary::{
     DateBy, GroupBy, GroupRow, LoadSummary, MAX_GROUPS, SummarySearch, Sums,
 };
-use crate::loads::store::{LoadQuery, Role};
 use crate::schema::loads::dsl as l;
 
 /// The status is in the indexes that have all that sums need (`loads_organiser_sums` and `loads_carrier_sums`).
@@ -41,7 +40,8 @@ pub(crate) fn summarize(
         )
     };
     let roles = roles(caller, &search.loads);
-    let branches = roles.iter().map(|role| branch(caller, *role, search, &plan).select(columns())).collect();
+    let branches =
+        roles.iter().map(|role| matches(caller, *role, &search.loads, &plan).select(columns())).collect();
     let limit = if is_by_date { i64::MAX } else { i64::try_from(MAX_GROUPS + 1).unwrap_or(i64::MAX) };
     let rows: Vec<Row> = Grouped { branches, key_text: key.text, limit }.load(c)?;
     let total = rows.first().map_or_else(Sums::default, |(.., total)| sums(*total));
@@ -50,7 +50,7 @@ pub(crate) fn summarize(
         let newest: Vec<Timestamp> = rows.iter().map(|(_, newest, ..)| *newest).collect();
         for role in roles {
             let newest_loads =
-                branch(caller, *role, search, &plan).filter(l::created_at.eq_any(&newest)).select((
+                matches(caller, *role, &search.loads, &plan).filter(l::created_at.eq_any(&newest)).select((
                     sql::<Nullable<Text>>(&key.text.replace("group_key", &key.sql)),
                     l::created_at,
                     sql::<Nullable<Text>>(name),
@@ -64,21 +64,6 @@ pub(crate) fn summarize(
         GroupRow { name, key, sums: sums(own) }
     });
     LoadSummary::new(search, total, rows.collect())
-}
-
-/// Selects the loads to add up that the caller sees in a role.
-fn branch<'a>(
-    caller: &'a Caller,
-    role: Role,
-    search: &'a SummarySearch,
-    plan: &'a SearchPlan,
-) -> LoadQuery<'a> {
-    let matches = matches(caller, role, &search.loads, plan);
-    let is_by_date = search.group_by.is_some_and(GroupBy::is_date);
-    if is_by_date && search.date_by == DateBy::Completion {
-        return matches.filter(l::completed_at.is_not_null());
-    }
-    matches
 }
 
 /// What the loads of a group have in common, as SQL.
