@@ -15,6 +15,10 @@ use crate::categories::Categories;
 /// The listings of a search on a map.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "type": "FeatureCollection", "withoutCoordinates": 0,
+    "features": [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [-2.71, 52.05]}, "properties": {"count": 12}}],
+}))]
 pub(super) struct FeatureCollection {
     #[serde(rename = "type")]
     kind: CollectionType,

@@ -46,7 +46,8 @@ testkit::on_both! {
         let again = act(&app, &grain, &json!({"action": "accept", "ids": ids})).await.ok();
         assert_eq!(outcomes(&again), ["unchanged", "unchanged"]);
         let form = json!({"action": "sendToDriver", "ids": ids, "driverId": "dai"});
-        assert_eq!(outcomes(&act(&app, &haul, &form).await.ok()), ["done", "done"]);
+        let sent = act(&app, &haul, &form).await.ok();
+        assert_eq!((outcomes(&sent), &sent["warnings"][0]["code"]), (vec!["done".into(), "done".into()], &json!("unknown_driver")));
         assert_eq!(outcomes(&act(&app, &haul, &form).await.ok()), ["unchanged", "unchanged"]);
         let found = app.get("/v1/loads?f:driverId=me").by(&User::individual("dai")).send().await.ok();
         assert_eq!(found.as_array().unwrap().len(), 2);
@@ -123,7 +124,7 @@ testkit::on_both! {
             ("groupBy=status", &["upcoming"]),
             ("groupBy=status&f:status=upcoming,cancelled", &["upcoming", "cancelled"]),
             ("groupBy=organiser&f:carrierId=haul", &["grain"]),
-            ("groupBy=month&dateBy=completion", &[]),
+            ("groupBy=month&dateBy=completion", &["none"]),
         ] {
             let found = sums(&grain, query).await;
             let found: Vec<_> = found["groups"].as_array().unwrap().iter().map(|group| group["key"].as_str().unwrap()).collect();

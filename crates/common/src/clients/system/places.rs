@@ -208,6 +208,29 @@ mod tests {
     }
 
     #[test]
+    fn postcodes_are_searched_in_their_country() {
+        testkit::block_on(async {
+            let server = MockServer::start().await;
+            Mock::given(path("/v1/public/addresses"))
+                .respond_with(ResponseTemplate::new(404))
+                .mount(&server)
+                .await;
+            let client = client(&server.uri());
+            for (postcode, searched) in [
+                ("H91 E2K3", "query=H91+E2K3&limit=1&countryISO=GB"),
+                ("d2", "query=D02&limit=1&countryISO=GB"),
+                ("JE2 3AB", "query=JE2+3AB&limit=1"),
+            ] {
+                let query = PostcodeQuery { postcode: postcode.into(), country: Some("GB".into()) };
+                let found = client.find_postcode(&PublicCall::background("a", "1"), &query).await.unwrap();
+                assert_eq!(found, None);
+                let requests = server.received_requests().await.unwrap();
+                assert!(requests.iter().any(|request| request.url.query() == Some(searched)), "{requests:?}");
+            }
+        });
+    }
+
+    #[test]
     fn postcodes_and_their_districts_match() {
         for (kind, text, postcode, expected) in [
             ("postcode", "LD3 7HR", "LD3 7HR", true),
@@ -221,6 +244,8 @@ mod tests {
             ("place", "LD3 7HR", "LD3 7HR", false),
             ("postcode", "75001", "75001", true),
             ("container", "Brecon", "75001", false),
+            ("postcode", "SW1A 0AA", "SW1AOAA", true),
+            ("container", "Oil", "OIL", false),
         ] {
             let found = json!({"type": kind, "text": text});
             assert_eq!(is_match(&found, postcode), expected, "{kind} {text} {postcode}");

@@ -79,7 +79,7 @@ pub(super) async fn list_events(
     extensions(("x-roles" = json!(["viewer"]))),
     params(FeedParams, ListingFeedParams,
         ("Last-Event-ID" = Option<String>, Header, description = "The cursor of the last event")),
-    responses((status = 200, content((String = "text/event-stream"))),
+    responses((status = 200, content((String = "text/event-stream", example = json!("id: 120.4711\nevent: listing.published\ndata: {\"id\": \"01955bf1-…\", \"type\": \"listing.published\", …}\n\n")))),
         (status = 410, description = "An older database was restored: start without a cursor."),
         (status = 429, description = "The user or the organisation has too many streams."), ErrorResponses))]
 #[get("/events/stream")]

@@ -85,7 +85,7 @@ pub(super) async fn list(
     extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
     params(FeedParams, LoadFeedParams,
         ("Last-Event-ID" = Option<String>, Header, description = "The cursor of the last event")),
-    responses((status = 200, content((String = "text/event-stream"))),
+    responses((status = 200, content((String = "text/event-stream", example = json!("id: 120.4711\nevent: load.created\ndata: {\"id\": \"01955bf1-…\", \"type\": \"load.created\", …}\n\n")))),
         (status = 410, description = "An older database was restored: start without a cursor."),
         (status = 429, description = "The user or the organisation has too many streams."), ErrorResponses))]
 #[get("/events/stream")]

@@ -47,7 +47,7 @@ testkit::on_both! {
         let open = table(&["A;1/3/2026;Feed Wheat;grain;Grain;1,234"]);
         let reply = send_with(&app, &AUTO, &open).await;
         assert_eq!(paths(&reply), ["dateOrder required", "decimal required"]);
-        assert_eq!(reply.json()["validation"][0]["data"], json!({"allowed": ["dmy", "mdy"], "file": "0.csv"}));
+        assert_eq!(reply.json()["validation"][0]["data"], json!({"allowed": ["dmy", "mdy"], "file": "1.csv"}));
         assert!(reply.json()["body"]["recognised"][0].get("dateOrder").is_none());
         // A correction counts with its text.
         let corrections = json!([{"row": 0, "column": "deliveryDateISO", "value": "2026-03-01"}]).to_string();
@@ -61,7 +61,7 @@ testkit::on_both! {
 
     async fn headings_are_assigned(backend) {
         let app = app(backend).await;
-        let rows = "Our no.;Day;Crop;organiserId;organiserName;Remark\nA;2026-03-01;Feed Wheat;grain;Grain;x\n";
+        let rows = "Our no.;Day;Crop;organiserId;organiserName;Remark\nA;2026-03-01;Feed Wheat;grain;Grain;x\n;;;;;late\n";
         let reply = send_with(&app, &[], rows).await;
         assert_eq!(reply.json()["body"]["recognised"][0]["headings"][2], json!({"heading": "Crop", "samples": ["Feed Wheat"]}));
         let send_headings = async |headings: &Value| send_with(&app, &[("headings", &headings.to_string())], rows).await;

@@ -104,6 +104,8 @@ testkit::on_both! {
         let rows = table(&[("", "a", "2026-03-05"), ("", "B", "2026-03-01"), ("", "C", "2026-03-01")]);
         let dry = send_with(&app, &[("dryRun", "true")], &rows).await.ok();
         assert_eq!(dry["sameReference"], json!([{"row": 0, "loadId": ids[1], "deliveryDateISO": "2026-03-02T00:00:00.000Z"}]));
+        let by_reference = send_with(&app, &[("dryRun", "true"), ("matchBy", "reference")], &rows).await.ok();
+        assert_eq!(by_reference["sameReference"], dry["sameReference"]);
         let differs = rows.replace("B,2026-03-01,1", "B,2026-03-01,2");
         let answer = send_with(&app, &[("ifExists", "skip")], &differs).await.ok();
         assert_eq!((&answer["skipped"], &answer["differing"]), (&json!(1), &json!([1])));
