@@ -244,7 +244,7 @@ testkit::on_both! {
         for format in ["CSV", "XLSX"] {
             let sheet = send_with(&app, &[("format", format), ("dryRun", "true")], &book).await;
             let again = send_with(&app, &[], &sheet.bytes).await;
-            assert_eq!(paths(&again), ["rows[0].organiserName format"], "{format}");
+            assert_eq!(paths(&again), ["rows[0].organiserName type"], "{format}");
         }
     }
 }
