@@ -24,8 +24,8 @@ pub struct MergePatch<T> {
 pub(crate) struct PatchedNames {
     all: BTreeSet<String>,
     null: BTreeSet<String>,
-    /// Texts that are empty, white space or invisible, which remove a text like `null`. In place of other values they are
-    /// invalid.
+    /// Texts that are empty, white space or invisible, which remove a text like `null`. In place of other values they
+    /// are invalid.
     blank: BTreeSet<String>,
 }
 

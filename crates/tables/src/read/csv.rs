@@ -258,8 +258,8 @@ fn unclosed_quote(line: u64) -> TableError {
 /// The most lines from which the delimiter is detected: titles may stand above the header row.
 const DETECTION_LINES: usize = 20;
 
-/// Returns the delimiter that occurs outside quotes equally often in the most of the first lines, of equals the one that
-/// occurs more often in them, or the first.
+/// Returns the delimiter that occurs outside quotes equally often in the most of the first lines, of equals the one
+/// that occurs more often in them, or the first.
 fn detect_delimiter(head: &[u8]) -> u8 {
     const DELIMITERS: [u8; 3] = *b",;\t";
     let mut quoted = false;

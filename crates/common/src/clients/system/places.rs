@@ -87,7 +87,8 @@ impl PlaceClient {
     }
 }
 
-/// Returns a postcode in upper case, with the leading zero of a district of Dublin that people leave out: `D02` for `D2`.
+/// Returns a postcode in upper case, with the leading zero of a district of Dublin that people leave out: `D02` for
+/// `D2`.
 fn written_out(postcode: &str) -> String {
     let postcode = postcode.to_uppercase();
     match postcode.strip_prefix('D') {

@@ -1,5 +1,5 @@
--- Events of older releases are read by the organisations that the load has now, by its carrier from the one on that made
--- it the carrier.
+-- Events of older releases are read by the organisations that the load has now, by the carrier from the event on that
+-- made it the carrier.
 UPDATE load_events e SET revision = least(numbered.revision, l.revision), reference = l.document ->> 'reference',
     organiser_id = l.organiser_id,
     carrier_id = CASE WHEN e.n >= coalesce(carried, 0) THEN nullif(l.carrier_id, l.organiser_id) END,

@@ -1,5 +1,5 @@
--- Events of older releases are read by the organisations that the load has now, by its carrier from the one on that made
--- it the carrier.
+-- Events of older releases are read by the organisations that the load has now, by the carrier from the event on that
+-- made it the carrier.
 UPDATE load_events SET position = 0, revision = min(numbered.revision, l.revision), reference = l.document ->> 'reference',
     organiser_id = l.organiser_id,
     carrier_id = CASE WHEN l.carrier_id IS NOT l.organiser_id AND load_events.n >= coalesce(carried, 0) THEN l.carrier_id END,

@@ -169,7 +169,8 @@ impl Planner<'_> {
             let ids: Vec<Id> = if wants_loads { ids.collect() } else { Vec::new() };
             let stored = find_many_stored(c, self.caller(), &ids)?;
             for (position, row) in (start..).zip(rows) {
-                // To create loads, rows are not compared with others, except for dry runs, which tell of equal references.
+                // To create loads, rows are not compared with others, except for dry runs, which tell of equal
+                // references.
                 let existing = self.checked.existing[position].clone().filter(|_| compares);
                 let cells = cells.next().transpose()?;
                 let stored = existing.as_ref().and_then(Existing::id).and_then(|id| stored.get(&id));

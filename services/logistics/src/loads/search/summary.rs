@@ -246,7 +246,8 @@ pub(crate) fn write_row(document: &Json, rows: &mut RowWriter) -> Result<(), Err
     Ok(())
 }
 
-/// Adds up the quarter hours of each date; loads without a time come last. The offsets of all time zones since 1972 are whole quarter hours.
+/// Adds up the quarter hours of each date; loads without a time come last. The offsets of all time zones since 1972
+/// are whole quarter hours.
 fn by_date(group_by: GroupBy, time_zone: Tz, rows: Vec<GroupRow>) -> Vec<GroupRow> {
     let mut dates: BTreeMap<String, Sums> = BTreeMap::new();
     for row in rows {

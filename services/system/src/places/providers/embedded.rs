@@ -28,8 +28,8 @@ pub(crate) struct EmbeddedGazetteer {
 }
 
 impl EmbeddedGazetteer {
-    /// Opens the gazetteer. Among matches of the same kind, places of the enabled countries come first; with Great Britain,
-    /// those of the Crown dependencies too.
+    /// Opens the gazetteer. Among matches of the same kind, places of the enabled countries come first; with Great
+    /// Britain, those of the Crown dependencies too.
     pub(super) fn open(enabled: &BTreeSet<String>) -> Self {
         let mut scope = enabled.iter().map(String::as_str).collect::<Vec<_>>().join("+");
         if scope.len() > MAX_SCOPE_BYTES {
