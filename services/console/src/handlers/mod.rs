@@ -1,0 +1,82 @@
+//! The pages and forms by their addresses.
+
+mod actions;
+mod extract;
+mod files;
+mod load;
+mod loads;
+mod login;
+mod today;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use common::Pages;
+use maud::Markup;
+use uuid::Uuid;
+
+use crate::api::{CallError, Reply};
+use crate::user::Failure;
+
+pub(crate) use extract::NewCookies;
+
+/// Adds all pages.
+pub(crate) fn pages(pages: &mut Pages<'_>) {
+    pages
+        .get("/", today::page)
+        .get("/loads", loads::page)
+        .get("/loads/export.{format}", loads::export)
+        .post("/loads/actions", actions::confirm)
+        .post("/loads/actions/run", actions::run)
+        .get("/loads/{id}", load::page)
+        .get("/loads/{id}/{action}", load::form)
+        .post("/loads/{id}/{action}", load::submit)
+        .get("/files/{id}", files::file)
+        .get("/login", login::page)
+        .get("/login/start", login::start)
+        .get("/login/callback", login::callback)
+        .post("/login/person", login::person)
+        .post("/logout", login::log_out)
+        .get("/logged-out", login::logged_out)
+        .get("/logged-in", login::logged_in)
+        .get("/assets/{name}", files::asset);
+}
+
+/// Returns a page.
+fn html(page: &Markup) -> HttpResponse {
+    html_with(StatusCode::OK, page)
+}
+
+fn html_with(status: StatusCode, page: &Markup) -> HttpResponse {
+    HttpResponse::build(status).content_type("text/html; charset=utf-8").body(page.0.clone())
+}
+
+/// Leads on after a form.
+fn see_other(to: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header(("location", to)).finish()
+}
+
+/// Returns a new idempotency key, for a form that is rendered.
+fn new_key() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// Returns the value of an optional part of a page. A service that is away is named in `missing`; what the person may not
+/// see is left out. A refused token ends the page.
+fn optional<T>(result: Result<Reply<T>, CallError>, missing: &mut Vec<String>) -> Result<Option<Reply<T>>, Failure> {
+    match result {
+        Ok(reply) => Ok(Some(reply)),
+        Err(CallError::LoggedOut) => Err(CallError::LoggedOut.into()),
+        Err(CallError::Away { service, cause }) => {
+            tracing::warn!(service = service.name(), error = format!("{cause:#}"), "a service is away");
+            let sentence = format!(
+                "The service with {} is away at the moment, so some things are missing here.",
+                service.contents()
+            );
+            if !missing.contains(&sentence) {
+                missing.push(sentence);
+            }
+            Ok(None)
+        }
+        Err(CallError::Refused(_)) => Ok(None),
+    }
+}

@@ -1,0 +1,130 @@
+//! The person who sends a request, and what a form of the person carries.
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
+use common::RequestContext;
+
+use crate::api::{Api, CallError, Caller};
+use crate::session::{Person, Session, TooLong};
+use crate::views::messages;
+
+/// A person who is logged in.
+pub(crate) struct User {
+    pub(crate) person: Person,
+    pub(crate) session: Session,
+    pub(crate) context: RequestContext,
+    /// Proves that a form was made for this person.
+    pub(crate) form_token: String,
+    /// Whether the console accepts development tokens, which every page says.
+    pub(crate) is_development: bool,
+}
+
+impl User {
+    /// Returns the services as the person may use them.
+    pub(crate) fn caller<'a>(&'a self, api: &'a Api) -> Caller<'a> {
+        Caller { api, token: &self.session.access_token, context: &self.context }
+    }
+}
+
+/// The fields of a form, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fields(pub(crate) Vec<(String, String)>);
+
+impl Fields {
+    /// Reads a body of `application/x-www-form-urlencoded`.
+    pub(crate) fn parse(body: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(body).into_owned().collect())
+    }
+
+    /// Returns a field without white space around it, or an empty text.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.find(name).unwrap_or_default().trim()
+    }
+
+    /// Returns a field, if the form has it.
+    pub(crate) fn find(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns all values of a field.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
+    }
+}
+
+/// Why a page cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// Nobody is logged in. The path to go back to afterwards.
+    #[error("nobody is logged in")]
+    LoggedOut { to: String },
+    /// Nobody is logged in any more who sends a form. Its path and fields, so that nothing is lost.
+    #[error("nobody is logged in who sends the form")]
+    LoggedOutForm { action: String, fields: Fields },
+    /// A form of another site, or without an origin.
+    #[error("the form comes from another site")]
+    ForeignOrigin,
+    /// A form that was made for another person or organisation.
+    #[error("the form was made for somebody else")]
+    ForeignForm,
+    /// There is no such page.
+    #[error("there is no such page")]
+    NotFound,
+    /// The body of a form cannot be read.
+    #[error("the form cannot be read")]
+    UnreadableForm,
+    /// The log-in did not succeed; what to do.
+    #[error("the log-in failed: {0}")]
+    LogIn(&'static str),
+    /// A service refused the request or is away.
+    #[error(transparent)]
+    Call(#[from] CallError),
+    /// A defect, or the provider is away.
+    #[error("{0:#}")]
+    Internal(#[from] anyhow::Error),
+}
+
+impl Failure {
+    /// Returns the failure that stands for an error of the framework.
+    pub(crate) fn of_status(status: StatusCode) -> Self {
+        match status {
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED => Self::NotFound,
+            status if status.is_client_error() => Self::UnreadableForm,
+            status => Self::Internal(anyhow::anyhow!("{status}")),
+        }
+    }
+}
+
+impl ResponseError for Failure {
+    fn status_code(&self) -> StatusCode {
+        match self {
+            Self::LoggedOut { .. } => StatusCode::SEE_OTHER,
+            Self::LoggedOutForm { .. } => StatusCode::UNAUTHORIZED,
+            Self::ForeignOrigin | Self::ForeignForm => StatusCode::FORBIDDEN,
+            Self::NotFound => StatusCode::NOT_FOUND,
+            Self::UnreadableForm | Self::LogIn(_) => StatusCode::BAD_REQUEST,
+            Self::Call(CallError::Away { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Call(CallError::LoggedOut) => StatusCode::UNAUTHORIZED,
+            Self::Call(CallError::Refused(refusal)) => {
+                StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST)
+            }
+            Self::Internal(cause) if cause.is::<TooLong>() => StatusCode::BAD_REQUEST,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status_code());
+        if let Self::LoggedOut { to } = self {
+            let login = crate::api::with_query("/login", &[("to", to)]);
+            return response.insert_header(("location", login)).finish();
+        }
+        if let Self::Internal(cause) = self {
+            tracing::error!(error = format!("{cause:#}"), "a page failed");
+        }
+        if let Self::Call(CallError::Away { service, cause }) = self {
+            tracing::warn!(service = service.name(), error = format!("{cause:#}"), "a service is away");
+        }
+        response.content_type("text/html; charset=utf-8").body(messages::failure(self).into_string())
+    }
+}
