@@ -146,10 +146,8 @@ pub(crate) fn parse_number(text: &str) -> Result<f64, NumberError> {
         let number = is_grouped.then(|| read(&text.replace(',', ""))).flatten();
         return number.ok_or(NumberError::Invalid);
     }
-    match decimals.len() {
-        3 if !whole.is_empty() && whole != "0" => Err(NumberError::Ambiguous),
-        _ => read(&format!("{whole}.{decimals}")).ok_or(NumberError::Invalid),
-    }
+    let number = read(&format!("{whole}.{decimals}")).ok_or(NumberError::Invalid)?;
+    if decimals.len() == 3 && !["", "0"].contains(&whole) { Err(NumberError::Ambiguous) } else { Ok(number) }
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ fn what_both_changed_is_asked_about() {
             let reply = browser.send_form(&reply, &path, &[("choice.reference", choice)]).await;
             assert_eq!(reply.status, 303, "{}", reply.text);
             let load = office.load(&id).await;
-            assert_eq!((&load["reference"], &load["weight"]["weight"]), (&json!(reference), &json!(27.0)));
+            assert_eq!((&load["reference"], load["weight"]["weight"].as_f64()), (&json!(reference), Some(27.0)));
             assert_eq!(load["ticketNumber"], format!("T-{choice}"));
             patch(&office, &id, &json!({"reference": "BG-1", "weight": 29})).await;
         }

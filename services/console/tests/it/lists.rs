@@ -146,7 +146,7 @@ fn a_service_that_is_away_leaves_the_rest() {
         let Office { system, logistics, livestock, console, _files } = office;
         livestock.stop().await;
         let text = browser.get("/").await.ok();
-        assert!(text.contains("The service with the market is away") && text.contains("<small>Overdue</small><b>0</b>"), "{text}");
+        assert!(text.contains("The service with the market is away") && text.contains("<small>Overdue</small><b>1</b>"), "{text}");
         system.stop().await;
         assert!(browser.get(&format!("/loads/{id}")).await.ok().contains("BG-1"));
         logistics.stop().await;

@@ -73,7 +73,7 @@ fn writes_need_the_origin_and_the_token_of_the_form() {
 fn texts_of_others_are_escaped_everywhere() {
     testkit::block_on(async {
         let office = Office::start().await;
-        let id = office.create_load(&json!({"reference": HOSTILE, "tags": [HOSTILE], "vehicleRegistration": HOSTILE})).await;
+        let id = office.create_load(&json!({"reference": HOSTILE, "tags": ["\"><script>alert(3)</script>"]})).await;
         let evil = user("eve", "hereford-haulage", HOSTILE).with("name", HOSTILE);
         let note = json!({"text": HOSTILE});
         office.logistics.post(&format!("/v1/loads/{id}/notes")).by(&evil).json(&note).send().await.ok();
