@@ -24,8 +24,10 @@ pub fn missing_files(files: &Files) -> Vec<String> {
     if services.is_empty() {
         return vec!["services/: there are no services: tell tests/structure where they are".to_owned()];
     }
-    let files_of = |service: &str| FILES.iter().chain(API_FILES.iter().filter(move |_| service != SITE));
-    let needed = services.iter().flat_map(|service| files_of(service).map(move |file| format!("services/{service}/{file}")));
+    let needed = services.iter().flat_map(|service| {
+        let of_api = API_FILES.iter().filter(move |_| service != SITE);
+        FILES.iter().chain(of_api).map(move |file| format!("services/{service}/{file}"))
+    });
     let missing = needed.filter(|needed| !files.keys().any(|path| path.starts_with(needed)));
     missing.map(|path| format!("{path}: missing: add it as in the other services")).collect()
 }

@@ -107,7 +107,8 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys, environ
     };
     // The last line, where it is seen.
     let console = services.iter().find(|service| service.name == CONSOLE);
-    let console = console.map(|console| format!("\nOpen the console and choose who to be: {}/\n", console.url()));
+    let console =
+        console.map(|console| format!("\nOpen the console and choose who to be: {}/\n", console.url()));
     let console = console.unwrap_or_default();
     let token = carys.token(keys, TOKEN_TTL);
     let admin = ["admin".to_owned()];

@@ -26,7 +26,8 @@ pub struct Settings {
     /// away.
     #[serde(deserialize_with = "within::<100, 60_000, _, _>")]
     pub timeout_ms: u64,
-    /// The issuer of the OpenID Connect provider, exactly as it names itself. Its metadata is at `/.well-known/openid-configuration`.
+    /// The issuer of the OpenID Connect provider, exactly as it names itself. Its metadata is at
+    /// `/.well-known/openid-configuration`.
     pub provider_url: Option<String>,
     /// Id of the client at the provider. Its redirect URL is `server.public_url` and `/login/callback`.
     pub client_id: Option<String>,
@@ -39,8 +40,8 @@ pub struct Settings {
     pub audience: Option<String>,
     /// The names of the claims, as in section `auth.claims` of the other services.
     pub claims: Claims,
-    /// Keys that encrypt sessions, each the base64 of 32 random bytes. The first encrypts, all decrypt: to rotate, put a
-    /// new key before the old one, and remove the old one after `session_hours`.
+    /// Keys that encrypt sessions, each the base64 of 32 random bytes. The first encrypts, all decrypt: to rotate, put
+    /// a new key before the old one, and remove the old one after `session_hours`.
     #[serde(serialize_with = "secrets")]
     pub session_keys: Vec<SecretString>,
     /// How long a session lasts at most, in hours, 1 to 12.

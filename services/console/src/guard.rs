@@ -2,7 +2,8 @@
 //! a log-in.
 
 use actix_web::http::header::{
-    CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY as SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, ORIGIN,
+    CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY as SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue,
+    ORIGIN,
 };
 use url::Url;
 
@@ -29,8 +30,8 @@ pub(crate) fn add_headers(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns true if a write comes from a page of this origin. Browsers send `Origin` with every POST; some leave it out or
-/// send `null` and name the relation in `Sec-Fetch-Site`.
+/// Returns true if a write comes from a page of this origin. Browsers send `Origin` with every POST; those that leave
+/// it out name the relation in `Sec-Fetch-Site`.
 pub(crate) fn is_same_origin(headers: &HeaderMap, own: &str) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let site = text("sec-fetch-site");
@@ -60,12 +61,25 @@ mod tests {
 
     #[test]
     fn the_way_back_stays_in_the_console() {
-        for to in ["/", "/loads?status=upcoming&sort=-delivery", "/loads/1#history", "/a//b", "/loads?to=//x"] {
+        for to in ["/", "/loads?status=upcoming&sort=-delivery", "/loads/1#history", "/a//b", "/loads?to=//x"]
+        {
             assert_eq!(way_back(Some(to)), to);
         }
         for to in [
-            "", "//x", "/\\x", "\\x", "https://x", "javascript:alert(1)", "loads", "/\t/x", "/loads\r\nSet-Cookie: a",
-            "/é", "/ x", "/login", "/login/start", "\u{2f}\u{2f}x",
+            "",
+            "//x",
+            "/\\x",
+            "\\x",
+            "https://x",
+            "javascript:alert(1)",
+            "loads",
+            "/\t/x",
+            "/loads\r\nSet-Cookie: a",
+            "/é",
+            "/ x",
+            "/login",
+            "/login/start",
+            "\u{2f}\u{2f}x",
         ] {
             assert_eq!(way_back(Some(to)), "/", "{to}");
         }
@@ -76,8 +90,10 @@ mod tests {
     fn writes_come_from_the_same_origin() {
         let own = "https://console.example";
         let check = |pairs: &[(&'static str, &'static str)]| {
-            let pairs = pairs.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-            is_same_origin(&HeaderMap::from_iter(pairs), own)
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+            is_same_origin(&pairs.collect(), own)
         };
         assert!(check(&[("origin", own)]) && check(&[("origin", own), ("sec-fetch-site", "same-origin")]));
         assert!(check(&[("sec-fetch-site", "same-origin")]));

@@ -5,6 +5,7 @@
 
 mod api;
 mod config;
+mod fields;
 mod format;
 mod guard;
 mod handlers;
@@ -14,10 +15,10 @@ mod session;
 mod user;
 mod views;
 
+use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
-use actix_web::{HttpMessage, ResponseError};
 use common::cli::Checks;
 use common::config::Claims;
 use common::{Pages, Site, SiteContext};
@@ -57,11 +58,12 @@ impl Site for Console {
 
     fn complete(_: &Self, response: ServiceResponse) -> ServiceResponse {
         let failure = response.response().error().map(|error| match error.as_error::<Failure>() {
-            Some(failure) => failure.error_response(),
-            None => Failure::of_status(error.as_response_error().status_code()).error_response(),
+            Some(failure) => handlers::failure_response(failure),
+            None => handlers::failure_response(&Failure::of_status(error.as_response_error().status_code())),
         });
-        let is_unknown = response.status() == StatusCode::NOT_FOUND && !response.headers().contains_key(CONTENT_TYPE);
-        let failure = failure.or_else(|| is_unknown.then(|| Failure::NotFound.error_response()));
+        let is_unknown =
+            response.status() == StatusCode::NOT_FOUND && !response.headers().contains_key(CONTENT_TYPE);
+        let failure = failure.or_else(|| is_unknown.then(|| handlers::failure_response(&Failure::NotFound)));
         let mut response = match failure {
             Some(page) => response.into_response(page),
             None => response,
@@ -88,7 +90,8 @@ impl Site for Console {
         if let Login::Provider(provider) = &console.login {
             let remedy = "service.provider_url (DROVER_SERVICE__PROVIDER_URL) must be the issuer of the provider, \
                           exactly as its metadata names it";
-            let check = async { provider.check().await.map(|()| "its metadata and keys are read".to_owned()) };
+            let check =
+                async { provider.check().await.map(|()| "its metadata and keys are read".to_owned()) };
             checks.run_online("provider", remedy, check).await;
         }
         Ok(())
@@ -105,13 +108,16 @@ impl Site for Console {
                 style: CookieStyle { is_secure: url.scheme() == "https" },
             },
             claims: settings.claims.clone(),
-            clock: Clock { zone: settings.time_zone.parse().map_err(|_| anyhow::anyhow!("an unknown time zone"))? },
+            clock: Clock {
+                zone: settings.time_zone.parse().map_err(|_| anyhow::anyhow!("an unknown time zone"))?,
+            },
             origin: guard::origin(&url),
         })
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {
-        let probes = Service::ALL.map(async |service| (service.name(), self.api.probe(service).await.is_ok()));
+        let probes =
+            Service::ALL.map(async |service| (service.name(), self.api.probe(service).await.is_ok()));
         join_all(probes).await
     }
 }

@@ -1,12 +1,12 @@
-//! The person who sends a request, and what a form of the person carries.
+//! The person who sends a request, and why a page of the person cannot be shown.
 
+use actix_web::ResponseError;
 use actix_web::http::StatusCode;
-use actix_web::{HttpResponse, ResponseError};
 use common::RequestContext;
 
 use crate::api::{Api, CallError, Caller};
+use crate::fields::Fields;
 use crate::session::{Person, Session, TooLong};
-use crate::views::messages;
 
 /// A person who is logged in.
 pub(crate) struct User {
@@ -23,32 +23,6 @@ impl User {
     /// Returns the services as the person may use them.
     pub(crate) fn caller<'a>(&'a self, api: &'a Api) -> Caller<'a> {
         Caller { api, token: &self.session.access_token, context: &self.context }
-    }
-}
-
-/// The fields of a form, in their order.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fields(pub(crate) Vec<(String, String)>);
-
-impl Fields {
-    /// Reads a body of `application/x-www-form-urlencoded`.
-    pub(crate) fn parse(body: &[u8]) -> Self {
-        Self(url::form_urlencoded::parse(body).into_owned().collect())
-    }
-
-    /// Returns a field without white space around it, or an empty text.
-    pub(crate) fn get(&self, name: &str) -> &str {
-        self.find(name).unwrap_or_default().trim()
-    }
-
-    /// Returns a field, if the form has it.
-    pub(crate) fn find(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// Returns all values of a field.
-    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
-        self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
     }
 }
 
@@ -99,32 +73,16 @@ impl ResponseError for Failure {
     fn status_code(&self) -> StatusCode {
         match self {
             Self::LoggedOut { .. } => StatusCode::SEE_OTHER,
-            Self::LoggedOutForm { .. } => StatusCode::UNAUTHORIZED,
+            Self::LoggedOutForm { .. } | Self::Call(CallError::LoggedOut) => StatusCode::UNAUTHORIZED,
             Self::ForeignOrigin | Self::ForeignForm => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::UnreadableForm | Self::LogIn(_) => StatusCode::BAD_REQUEST,
             Self::Call(CallError::Away { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Call(CallError::LoggedOut) => StatusCode::UNAUTHORIZED,
             Self::Call(CallError::Refused(refusal)) => {
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST)
             }
             Self::Internal(cause) if cause.is::<TooLong>() => StatusCode::BAD_REQUEST,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
-    }
-
-    fn error_response(&self) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status_code());
-        if let Self::LoggedOut { to } = self {
-            let login = crate::api::with_query("/login", &[("to", to)]);
-            return response.insert_header(("location", login)).finish();
-        }
-        if let Self::Internal(cause) = self {
-            tracing::error!(error = format!("{cause:#}"), "a page failed");
-        }
-        if let Self::Call(CallError::Away { service, cause }) = self {
-            tracing::warn!(service = service.name(), error = format!("{cause:#}"), "a service is away");
-        }
-        response.content_type("text/html; charset=utf-8").body(messages::failure(self).into_string())
     }
 }

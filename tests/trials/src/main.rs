@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
-use testkit::processes::interrupt::{self, Interrupt, Interrupted};
 use testkit::processes::checkout::PROGRAMS;
+use testkit::processes::interrupt::{self, Interrupt, Interrupted};
 use testkit::processes::programs::{self, Profile};
 use testkit::processes::servers::Servers;
 use testkit::processes::trial::{Options, Trial};

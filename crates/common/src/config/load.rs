@@ -47,9 +47,10 @@ pub(super) fn merge<C: Serialize + DeserializeOwned>(
         let (file, error) = (file.unwrap_or(Path::new("")).display(), error.to_string());
         anyhow::anyhow!("the configuration file {file} is not TOML: {}", values::redact_message(&error))
     })?;
-    merged.clone().try_deserialize().map_err(|error| {
-        anyhow::anyhow!(error_message(&error, defaults, |key| merged.get_string(key).ok()))
-    })
+    merged
+        .clone()
+        .try_deserialize()
+        .map_err(|error| anyhow::anyhow!(error_message(&error, defaults, |key| merged.get_string(key).ok())))
 }
 
 /// Returns one line per setting: its environment variable and its value, without secrets.

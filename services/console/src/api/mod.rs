@@ -221,9 +221,8 @@ impl Caller<'_> {
 
     async fn send(&self, service: Service, request: RequestBuilder) -> Result<Response, CallError> {
         let sent = request.send().await;
-        let response = sent.map_err(|error| {
-            away(service, explained(error, &self.api.addresses[service as usize]))
-        })?;
+        let response =
+            sent.map_err(|error| away(service, explained(error, &self.api.addresses[service as usize])))?;
         let status = response.status();
         match status.as_u16() {
             200..=399 => Ok(response),

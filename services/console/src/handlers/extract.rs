@@ -10,10 +10,11 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
 use crate::Console;
+use crate::fields::Fields;
 use crate::guard::is_same_origin;
 use crate::login::Login;
 use crate::session::{Cookies, Person, Session};
-use crate::user::{Failure, Fields, User};
+use crate::user::{Failure, User};
 
 /// How long before its end an access token is refreshed. Whoever loses a race of two replicas still has a valid one.
 const REFRESH_SECONDS: u64 = 60;

@@ -13,8 +13,9 @@ use super::{html, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::{Driver, Event, FileInfo, Load, Named};
 use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
+use crate::fields::Fields;
 use crate::loads::{Action, Conflict, Form, ListQuery, changed, conflicts, offered};
-use crate::user::{Failure, Fields, User};
+use crate::user::{Failure, User};
 use crate::views::forms::{FormView, Suggestions, notices};
 use crate::views::load::{LoadView, file_ids};
 use crate::views::messages::sentence;
@@ -154,8 +155,7 @@ pub(super) async fn form(
     let action = path.action()?;
     let load = find_load(&user.caller(&console.api), &path.id).await?;
     let initial = Form::new(action, &load, &user.person).initial(&load, console.clock);
-    let shown =
-        Shown { typed: &initial, was: &initial, errors: &[], conflicts: &[], status: StatusCode::OK };
+    let shown = Shown { typed: &initial, was: &initial, errors: &[], conflicts: &[], status: StatusCode::OK };
     show(&console, &user, action, &load, &shown).await
 }
 
@@ -227,9 +227,8 @@ async fn find_suggestions(caller: &Caller<'_>, form: &Form, is_driver: bool) -> 
         };
         found.iter().filter_map(pair).collect()
     };
-    let organisations = async {
-        if has("carrierId") { find_organisations(caller, is_driver).await } else { Vec::new() }
-    };
+    let organisations =
+        async { if has("carrierId") { find_organisations(caller, is_driver).await } else { Vec::new() } };
     let (commodities, organisations, drivers) = futures_util::join!(commodities, organisations, drivers);
     Suggestions { commodities, organisations, drivers }
 }
@@ -297,10 +296,7 @@ async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> 
         let write = Write { key: None, revision: Some(&revision) };
         let path = load_path(&load.id);
         let sent = caller.send_json(Service::Logistics, Method::PATCH, &path, Some(&body), write).await;
-        let error = match sent {
-            Ok(_) => return Ok(Outcome::Done),
-            Err(error) => error,
-        };
+        let Err(error) = sent else { return Ok(Outcome::Done) };
         if error.refused_with(StatusCode::PRECONDITION_FAILED).is_none() {
             return refused(error, load, typed, was);
         }
@@ -311,7 +307,14 @@ async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> 
             let status = StatusCode::PRECONDITION_FAILED;
             // What only they changed is theirs.
             let typed = with_theirs(&form, &typed, &names, &now);
-            return Ok(Outcome::Again { load: Box::new(load), typed, was: now, errors: Vec::new(), conflicts, status });
+            return Ok(Outcome::Again {
+                load: Box::new(load),
+                typed,
+                was: now,
+                errors: Vec::new(),
+                conflicts,
+                status,
+            });
         }
         revision = load.revision.to_string();
     }
@@ -324,7 +327,8 @@ fn chosen(form: &Form, typed: Fields) -> (Fields, Fields) {
     let was = names.iter().map(|name| ((*name).to_owned(), typed.get(&format!("was.{name}")).to_owned()));
     let was = Fields(was.collect());
     let is_theirs = |name: &str| typed.get(&format!("choice.{name}")) == "theirs";
-    let value = |name: &str, value: &str| if is_theirs(name) { was.get(name).to_owned() } else { value.to_owned() };
+    let value =
+        |name: &str, value: &str| if is_theirs(name) { was.get(name).to_owned() } else { value.to_owned() };
     let fields = typed.0.iter().map(|(name, own)| (name.clone(), value(name, own)));
     (Fields(fields.collect()), was)
 }

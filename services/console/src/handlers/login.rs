@@ -40,11 +40,15 @@ pub(super) async fn start(
 ) -> Result<HttpResponse, Failure> {
     let Login::Provider(provider) = &console.login else { return Ok(see_other("/login")) };
     let (attempt, url) = provider.begin(way_back(query.to.as_deref())).await.map_err(|error| away(&error))?;
-    let (name, sealed) = (name_of(attempt.state()), serde_json::to_vec(&attempt).map_err(anyhow::Error::from)?);
+    let (name, sealed) =
+        (name_of(attempt.state()), serde_json::to_vec(&attempt).map_err(anyhow::Error::from)?);
     let (sessions, cookies) = (&console.sessions, Cookies::of(&request));
     let mut response = HttpResponse::SeeOther();
     response.insert_header(("location", url.as_str()));
-    response.append_header((SET_COOKIE, sessions.style.set(&name, &sessions.keys.seal(ATTEMPT, &sealed)?, ATTEMPT_SECONDS)));
+    response.append_header((
+        SET_COOKIE,
+        sessions.style.set(&name, &sessions.keys.seal(ATTEMPT, &sealed)?, ATTEMPT_SECONDS),
+    ));
     let held = sessions.style.beginning_with(ATTEMPT, &cookies);
     // The oldest come first in the header.
     for name in held.iter().take((held.len() + 1).saturating_sub(MAX_ATTEMPTS)) {
@@ -80,7 +84,9 @@ pub(super) async fn callback(
     };
     let Some(code) = answer.code else {
         tracing::info!(error = answer.error, "the provider refused a log-in");
-        return Err(Failure::LogIn("The identity provider did not log you in. Try again, or ask its operator."));
+        return Err(Failure::LogIn(
+            "The identity provider did not log you in. Try again, or ask its operator.",
+        ));
     };
     let session = provider.end(&attempt, code, now()).await.map_err(|error| away(&error))?;
     let mut response = logged_in_response(&console, &session, &cookies, &attempt.to)?;

@@ -8,14 +8,15 @@ mod loads;
 mod login;
 mod today;
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
 use common::Pages;
 use maud::Markup;
 use uuid::Uuid;
 
-use crate::api::{CallError, Reply};
+use crate::api::{CallError, Reply, Service, with_query};
 use crate::user::Failure;
+use crate::views::messages;
 
 pub(crate) use extract::NewCookies;
 
@@ -50,6 +51,21 @@ fn html_with(status: StatusCode, page: &Markup) -> HttpResponse {
     HttpResponse::build(status).content_type("text/html; charset=utf-8").body(page.0.clone())
 }
 
+/// Returns the page of a failure.
+pub(crate) fn failure_response(failure: &Failure) -> HttpResponse {
+    match failure {
+        Failure::LoggedOut { to } => return see_other(&with_query("/login", &[("to", to)])),
+        Failure::Internal(cause) => tracing::error!(error = format!("{cause:#}"), "a page failed"),
+        Failure::Call(CallError::Away { service, cause }) => log_away(*service, cause),
+        _ => {}
+    }
+    html_with(failure.status_code(), &messages::failure(failure))
+}
+
+fn log_away(service: Service, cause: &anyhow::Error) {
+    tracing::warn!(service = service.name(), error = format!("{cause:#}"), "a service is away");
+}
+
 /// Leads on after a form.
 fn see_other(to: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header(("location", to)).finish()
@@ -60,14 +76,17 @@ fn new_key() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// Returns the value of an optional part of a page. A service that is away is named in `missing`; what the person may not
-/// see is left out. A refused token ends the page.
-fn optional<T>(result: Result<Reply<T>, CallError>, missing: &mut Vec<String>) -> Result<Option<Reply<T>>, Failure> {
+/// Returns the value of an optional part of a page. A service that is away is named in `missing`; what the person may
+/// not see is left out. A refused token ends the page.
+fn optional<T>(
+    result: Result<Reply<T>, CallError>,
+    missing: &mut Vec<String>,
+) -> Result<Option<Reply<T>>, Failure> {
     match result {
         Ok(reply) => Ok(Some(reply)),
         Err(CallError::LoggedOut) => Err(CallError::LoggedOut.into()),
         Err(CallError::Away { service, cause }) => {
-            tracing::warn!(service = service.name(), error = format!("{cause:#}"), "a service is away");
+            log_away(service, &cause);
             let sentence = format!(
                 "The service with {} is away at the moment, so some things are missing here.",
                 service.contents()

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{html, optional};
 use crate::Console;
-use crate::api::model::{Load, Sums, Summary, Webhook};
+use crate::api::model::{Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
 use crate::format::{monday, number};
 use crate::user::{Failure, User};
@@ -110,9 +110,10 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
 fn kind(label: &str, last_week: Option<Sums>) -> Shown {
     match label {
         "Overdue" => Shown::Problem,
-        "Delivered this week" => Shown::Delivered(last_week.map_or_else(String::new, |sums| {
-            format!("last week by now {} t", number(sums.weight_net))
-        })),
+        "Delivered this week" => Shown::Delivered(
+            last_week
+                .map_or_else(String::new, |sums| format!("last week by now {} t", number(sums.weight_net))),
+        ),
         _ => Shown::Count,
     }
 }

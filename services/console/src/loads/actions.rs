@@ -83,7 +83,8 @@ impl Action {
 /// Returns what a person may do with a load, most usual first. `is_accepted`: the history contains an acceptance.
 pub(crate) fn offered(load: &Load, person: &Person, is_accepted: bool) -> Vec<Action> {
     let roles = Roles::of(load, person);
-    let is_offered = |action: &Action| is_possible(*action, &load.status) && roles.may(*action, load, is_accepted);
+    let is_offered =
+        |action: &Action| is_possible(*action, &load.status) && roles.may(*action, load, is_accepted);
     Action::ALL.into_iter().filter(is_offered).collect()
 }
 
@@ -133,10 +134,9 @@ impl<'a> Roles<'a> {
             // The organiser accepts, nobody else.
             Action::Accept => self.organises && !self.created && load.created_by.is_some() && !is_accepted,
             _ if is_admin => true,
-            Action::Edit => is_party,
             Action::Cancel => self.organises || self.carries && self.created,
             Action::Collect | Action::Prove | Action::Reject | Action::Note => is_party || is_driver,
-            Action::Correct | Action::SendToCarrier | Action::SendToDriver => is_party,
+            Action::Edit | Action::Correct | Action::SendToCarrier | Action::SendToDriver => is_party,
             Action::Reopen => {
                 let has_organiser = load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());
                 let for_nobody = self.carries && !has_organiser;

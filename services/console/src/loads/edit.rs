@@ -1,6 +1,6 @@
 //! Merging an edit with what somebody else changed meanwhile.
 
-use crate::user::Fields;
+use crate::fields::Fields;
 
 /// A field that both changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,9 +12,8 @@ pub(crate) struct Conflict {
 
 /// Returns the names of the fields that differ from what they were when the form was made (`was.NAME`).
 pub(crate) fn changed<'a>(typed: &Fields, names: &[&'a str]) -> Vec<&'a str> {
-    let is_changed = |name: &&str| {
-        typed.find(name).is_some_and(|value| value.trim() != typed.get(&format!("was.{name}")))
-    };
+    let is_changed =
+        |name: &&str| typed.find(name).is_some_and(|value| value.trim() != typed.get(&format!("was.{name}")));
     names.iter().copied().filter(is_changed).collect()
 }
 

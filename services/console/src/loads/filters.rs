@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn filters_become_parameters() {
-        let query = ListQuery::parse("week=2020-08-05&status=upcoming&status=collected&q=&x=1&overdue=on&sort=-net");
+        let query =
+            ListQuery::parse("week=2020-08-05&status=upcoming&status=collected&q=&x=1&overdue=on&sort=-net");
         let parameters = query.parameters(true);
         let expected = [
             ("startDateISO", "2020-08-03"),
@@ -206,14 +207,18 @@ mod tests {
 
     #[test]
     fn each_filter_is_a_chip_and_a_change_starts_at_the_first_page() {
-        let query = ListQuery::parse("status=upcoming&status=collected&cursor=abc&from=2020-08-03&carrier=haul");
+        let query =
+            ListQuery::parse("status=upcoming&status=collected&cursor=abc&from=2020-08-03&carrier=haul");
         let chips = query.chips(CLOCK, |name, _| (name == "carrier").then(|| "Hereford Haulage".to_owned()));
         let texts: Vec<_> = chips.iter().map(|chip| chip.text.as_str()).collect();
         let expected =
             ["Status: upcoming", "Status: collected", "From Mon 3 Aug 2020", "Haulier: Hereford Haulage"];
         assert_eq!(texts, expected);
         assert_eq!(chips[0].without, "/loads?status=collected&from=2020-08-03&carrier=haul");
-        assert_eq!(query.at("x y"), "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y");
+        assert_eq!(
+            query.at("x y"),
+            "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y"
+        );
         assert_eq!(ListQuery::parse("cursor=a&sort=net").sorted_by("net"), "/loads?sort=-net");
         assert_eq!(ListQuery::parse("cursor=a&sort=-net").sorted_by("net"), "/loads?sort=net");
         assert_eq!(ListQuery::parse("cursor=a").first(), "/loads");

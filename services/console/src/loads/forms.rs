@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::actions::{Action, editable};
 use crate::api::FieldError;
 use crate::api::model::{Load, Quality};
+use crate::fields::Fields;
 use crate::format::{Clock, parse_number, typed_number, typed_tonnes};
 use crate::session::Person;
-use crate::user::Fields;
 
 /// Measures of quality: the name in the API, and what people read.
 pub(crate) const MEASURES: [(&str, &str); 9] = [
@@ -137,13 +137,18 @@ impl Form {
 
     /// Returns what the fields contain at first.
     pub(crate) fn initial(&self, load: &Load, clock: Clock) -> Fields {
-        let mut initial: Vec<_> =
-            self.fields.iter().map(|field| (field.name.to_owned(), self.value(field.name, load, clock))).collect();
+        let mut initial: Vec<_> = self
+            .fields
+            .iter()
+            .map(|field| (field.name.to_owned(), self.value(field.name, load, clock)))
+            .collect();
         if self.action == Action::Correct {
             let measured = load.quality.iter();
-            initial.extend(measured.map(|Quality { measure, value, .. }| {
-                (format!("quality.{measure}"), typed_number(*value))
-            }));
+            initial.extend(
+                measured.map(|Quality { measure, value, .. }| {
+                    (format!("quality.{measure}"), typed_number(*value))
+                }),
+            );
         }
         Fields(initial)
     }
@@ -221,7 +226,8 @@ impl Form {
             .filter(|name| !typed.get(name).is_empty())
             .collect();
         let place = |error: &FieldError| {
-            let index = error.path.strip_prefix("quality[").and_then(|rest| rest.split(']').next()?.parse().ok());
+            let index =
+                error.path.strip_prefix("quality[").and_then(|rest| rest.split(']').next()?.parse().ok());
             let path = index.and_then(|index: usize| measured.get(index).cloned());
             FieldError { path: path.unwrap_or_else(|| error.path.clone()), ..error.clone() }
         };
@@ -252,7 +258,8 @@ fn quality(typed: &Fields, errors: &mut Vec<FieldError>) -> Vec<Value> {
         let name = format!("quality.{measure}");
         let text = typed.get(&name);
         // Temperatures may be below zero.
-        let (sign, digits) = text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |digits| (-1.0, digits));
+        let (sign, digits) =
+            text.strip_prefix(['-', '\u{2212}']).map_or((1.0, text), |digits| (-1.0, digits));
         if !digits.is_empty()
             && let Some(value) = number(&name, digits, errors)
         {
@@ -278,7 +285,8 @@ mod tests {
     #[test]
     fn an_edit_sends_what_changed_and_null_for_what_is_emptied() {
         let edit = form(Action::Edit);
-        let typed = typed(&[("reference", "A-1"), ("weight", "29,5"), ("ticketNumber", " "), ("tags", "a, ,b ")]);
+        let typed =
+            typed(&[("reference", "A-1"), ("weight", "29,5"), ("ticketNumber", " "), ("tags", "a, ,b ")]);
         let body = edit.body(&typed, &["weight", "ticketNumber", "tags"]).unwrap();
         assert_eq!(body, json!({"weight": 29.5, "ticketNumber": null, "tags": ["a", "b"]}));
     }
@@ -294,11 +302,12 @@ mod tests {
             ("quality.temperature", "-3"),
         ]);
         let body = prove.body(&fields, &prove.names()).unwrap();
-        let quality = json!([{"measure": "moisture", "value": 14.1}, {"measure": "temperature", "value": -3.0}]);
+        let quality =
+            json!([{"measure": "moisture", "value": 14.1}, {"measure": "temperature", "value": -3.0}]);
         assert_eq!(body, json!({"weightNet": 27.1, "ticketNumber": "T-1", "quality": quality, "files": []}));
         let error = |path: &str| FieldError { path: path.to_owned(), message: "must be".to_owned() };
-        let (placed, others) =
-            prove.place(&fields, &[error("quality[1].value"), error("vehicleRegistration"), error("files[0].id")]);
+        let (placed, others) = prove
+            .place(&fields, &[error("quality[1].value"), error("vehicleRegistration"), error("files[0].id")]);
         let paths = |errors: &[FieldError]| errors.iter().map(|error| error.path.clone()).collect::<Vec<_>>();
         assert_eq!(paths(&placed), ["quality.temperature", "vehicleRegistration"]);
         assert_eq!(paths(&others), ["files[0].id"]);

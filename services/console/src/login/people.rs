@@ -25,7 +25,13 @@ const fn person([id, name, organisation_id, organisation_name, about]: [&'static
 
 /// People of the sample market of `cargo xtask up --demo`.
 pub(crate) const PEOPLE: [DemoPerson; 9] = [
-    person(["owen", "Owen", "border-grain", "Border Grain Merchants", "Sells grain and orders the lorries for it."]),
+    person([
+        "owen",
+        "Owen",
+        "border-grain",
+        "Border Grain Merchants",
+        "Sells grain and orders the lorries for it.",
+    ]),
     person(["ruth", "Ruth", "hereford-haulage", "Hereford Haulage", "Plans the lorries of a haulier."]),
     person(["len", "Len", "dales-bulk", "Dales Bulk Transport", "Plans the lorries of another haulier."]),
     person(["dai", "Dai", "dai-evans", "Dai Evans Transport", "Drives his own lorry."]),

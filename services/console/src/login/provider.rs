@@ -150,25 +150,25 @@ impl Provider {
             // The provider may have new keys.
             verify(&self.client(true).await?, &tokens, &nonce)?;
         }
-        Ok(self.session(&tokens, now, now + self.session_seconds))
+        Ok(session(&tokens, now, now + self.session_seconds))
     }
 
     /// Returns the refreshed session. Requests that need it at the same time share one call of the provider.
     ///
     /// # Errors
     /// The provider is not reachable, or refuses: the person is locked, or another replica was first.
-    pub(crate) async fn refresh(&self, session: &Session, now: u64) -> anyhow::Result<Session> {
-        let token = session.refresh_token.clone().context("there is no refresh token")?;
+    pub(crate) async fn refresh(&self, before: &Session, now: u64) -> anyhow::Result<Session> {
+        let token = before.refresh_token.clone().context("there is no refresh token")?;
         let call = async {
             let client = self.client(false).await?;
             let refresh_token = RefreshToken::new(token.clone());
             let request = client.exchange_refresh_token(&refresh_token)?;
             let tokens = request.request_async(&|request| self.send(request)).await;
             let tokens = tokens.map_err(|error| anyhow!("the provider does not refresh: {error}"))?;
-            let refreshed = self.session(&tokens, now, session.ends_at);
+            let refreshed = session(&tokens, now, before.ends_at);
             Ok::<_, anyhow::Error>(Session {
                 refresh_token: refreshed.refresh_token.or(Some(token.clone())),
-                id_token: refreshed.id_token.or(session.id_token.clone()),
+                id_token: refreshed.id_token.or(before.id_token.clone()),
                 ..refreshed
             })
         };
@@ -196,20 +196,10 @@ impl Provider {
         self.metadata(true).await.map(drop)
     }
 
-    fn session(&self, tokens: &CoreTokenResponse, now: u64, ends_at: u64) -> Session {
-        let lifetime = tokens.expires_in().unwrap_or(DEFAULT_LIFETIME);
-        Session {
-            access_token: tokens.access_token().secret().clone(),
-            refresh_token: tokens.refresh_token().map(|token| token.secret().clone()),
-            id_token: tokens.id_token().map(ToString::to_string),
-            expires_at: now + lifetime.as_secs(),
-            ends_at,
-        }
-    }
-
     async fn client(&self, is_fresh: bool) -> anyhow::Result<Client> {
         let metadata = self.metadata(is_fresh).await?;
-        let secret = self.client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose_secret().into()));
+        let secret =
+            self.client_secret.as_ref().map(|secret| ClientSecret::new(secret.expose_secret().into()));
         let client = CoreClient::from_provider_metadata(
             (*metadata).clone(),
             ClientId::new(self.client_id.clone()),
@@ -250,6 +240,18 @@ impl Provider {
         }
         let body = response.bytes().await.map_err(HttpError::Client)?;
         reply.body(body.to_vec()).map_err(HttpError::Response)
+    }
+}
+
+/// Returns the session that tokens begin or continue.
+fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64) -> Session {
+    let lifetime = tokens.expires_in().unwrap_or(DEFAULT_LIFETIME);
+    Session {
+        access_token: tokens.access_token().secret().clone(),
+        refresh_token: tokens.refresh_token().map(|token| token.secret().clone()),
+        id_token: tokens.id_token().map(ToString::to_string),
+        expires_at: now + lifetime.as_secs(),
+        ends_at,
     }
 }
 

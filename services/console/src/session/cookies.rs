@@ -94,7 +94,9 @@ mod tests {
 
     #[test]
     fn long_values_are_split_and_joined() {
-        for (length, count) in [(0, 1), (1, 1), (MAX_PART_BYTES, 1), (MAX_PART_BYTES + 1, 2), (MAX_VALUE_BYTES, 2)] {
+        for (length, count) in
+            [(0, 1), (1, 1), (MAX_PART_BYTES, 1), (MAX_PART_BYTES + 1, 2), (MAX_VALUE_BYTES, 2)]
+        {
             let value = "x".repeat(length);
             let parts = split(&value);
             assert_eq!(parts.len(), count, "{length}");
@@ -110,7 +112,8 @@ mod tests {
 
     #[test]
     fn the_prefix_needs_https() {
-        let [plain, secure] = [false, true].map(|is_secure| CookieStyle { is_secure }.set("session-0", "x", 5));
+        let [plain, secure] =
+            [false, true].map(|is_secure| CookieStyle { is_secure }.set("session-0", "x", 5));
         assert_eq!(plain, "drover-session-0=x; Path=/; Max-Age=5; HttpOnly; SameSite=Lax");
         assert_eq!(secure, format!("__Host-{plain}; Secure"));
     }

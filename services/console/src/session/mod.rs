@@ -64,7 +64,12 @@ impl Sessions {
     ///
     /// # Errors
     /// [`TooLong`], or the encryption failed.
-    pub(crate) fn store(&self, session: &Session, cookies: &Cookies, now: u64) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn store(
+        &self,
+        session: &Session,
+        cookies: &Cookies,
+        now: u64,
+    ) -> anyhow::Result<Vec<String>> {
         let seal = |session: &Session| self.keys.seal(COOKIE, &deflate(&serde_json::to_vec(session)?)?);
         let mut value = seal(session)?;
         if value.len() > MAX_VALUE_BYTES {

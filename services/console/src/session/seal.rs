@@ -64,7 +64,8 @@ impl Keys {
         let (nonce, sealed) = bytes.split_at_checked(NONCE_LEN)?;
         self.0.iter().find_map(|key| {
             let (nonce, mut opened) = (Nonce::try_assume_unique_for_key(nonce).ok()?, sealed.to_vec());
-            let length = key.seal.open_in_place(nonce, Aad::from(purpose.as_bytes()), &mut opened).ok()?.len();
+            let length =
+                key.seal.open_in_place(nonce, Aad::from(purpose.as_bytes()), &mut opened).ok()?.len();
             opened.truncate(length);
             Some(opened)
         })
@@ -100,8 +101,12 @@ mod tests {
         assert!(new.open_sealed("session", &sealed).is_none());
         assert!(new.open_sealed("session", &both.seal("session", b"text").unwrap()).is_some());
         assert!(old.open_sealed("login", &sealed).is_none(), "sealed for another purpose");
-        assert!(both.is_signature("ruth", &old.sign("ruth")) && both.is_signature("ruth", &both.sign("ruth")));
-        assert!(!both.is_signature("owen", &old.sign("ruth")) && !new.is_signature("ruth", &old.sign("ruth")));
+        assert!(
+            both.is_signature("ruth", &old.sign("ruth")) && both.is_signature("ruth", &both.sign("ruth"))
+        );
+        assert!(
+            !both.is_signature("owen", &old.sign("ruth")) && !new.is_signature("ruth", &old.sign("ruth"))
+        );
         assert!(!both.is_signature("ruth", "") && !both.is_signature("ruth", "?"));
     }
 
@@ -121,6 +126,9 @@ mod tests {
     #[test]
     fn a_wrong_key_is_named_without_its_value() {
         let message = format!("{:#}", Keys::open(&["c2hvcnQ=".into()]).err().unwrap());
-        assert!(message.contains("DROVER_SERVICE__SESSION_KEYS_FILE") && !message.contains("c2hv"), "{message}");
+        assert!(
+            message.contains("DROVER_SERVICE__SESSION_KEYS_FILE") && !message.contains("c2hv"),
+            "{message}"
+        );
     }
 }

@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use super::layout::form_token;
 use crate::api::FieldError;
 use crate::api::model::Named;
+use crate::fields::Fields;
 use crate::loads::{Conflict, Field, Form, Kind, MEASURES};
-use crate::user::{Fields, User};
+use crate::user::User;
 
 /// What a form suggests: ids and names.
 #[derive(Debug, Default)]
@@ -64,7 +65,8 @@ impl FormView<'_> {
         let error = self.errors.iter().find(|error| error.path == field.name);
         let conflict = self.conflicts.iter().find(|conflict| conflict.name == field.name);
         let described = error.map(|_| format!("error-{}", field.name));
-        let is_first = error.is_some() && self.errors.first().map(|first| &first.path) == error.map(|own| &own.path);
+        let is_first =
+            error.is_some() && self.errors.first().map(|first| &first.path) == error.map(|own| &own.path);
         html! {
             div.field.wrong[error.is_some()].conflict[conflict.is_some()] {
                 label for={ "f-" (field.name) } { (field.label) @if field.is_required { " " span.muted { "(needed)" } } }
@@ -134,8 +136,10 @@ impl FormView<'_> {
     }
 
     fn lists(&self) -> Markup {
-        let list = |id: &str, entries: &[(String, String)]| html! {
-            datalist id=(id) { @for (id, name) in entries { option value=(id) { (name) } } }
+        let list = |id: &str, entries: &[(String, String)]| {
+            html! {
+                datalist id=(id) { @for (id, name) in entries { option value=(id) { (name) } } }
+            }
         };
         html! {
             @if !self.suggestions.organisations.is_empty() {

@@ -55,32 +55,35 @@ const SECTIONS: [(Section, &str, &str); 2] =
 /// Returns a page of somebody who is logged in.
 pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) -> Markup {
     let person = &user.person;
-    document(title, &html! {
-        a.skip href="#main" { "Skip to the content" }
-        @if user.is_development {
-            p.development role="note" {
-                "Demonstration: the console accepts development tokens, so anybody can be anybody. "
-                a href="/login" { "Be somebody else" }
-            }
-        }
-        div.frame {
-            nav.side aria-label="Main" {
-                div.brand { "Drover" }
-                @for (own, path, name) in SECTIONS {
-                    a href=(path) aria-current=[(own == section).then_some("page")] { (name) }
+    document(
+        title,
+        &html! {
+            a.skip href="#main" { "Skip to the content" }
+            @if user.is_development {
+                p.development role="note" {
+                    "Demonstration: the console accepts development tokens, so anybody can be anybody. "
+                    a href="/login" { "Be somebody else" }
                 }
-                div.who {
-                    b { (person.name) }
-                    @if let Some(organisation) = &person.organisation_name { br; small { (organisation) } }
-                    form method="post" action="/logout" {
-                        (form_token(user))
-                        button.plain { "Log out" }
+            }
+            div.frame {
+                nav.side aria-label="Main" {
+                    div.brand { "Drover" }
+                    @for (own, path, name) in SECTIONS {
+                        a href=(path) aria-current=[(own == section).then_some("page")] { (name) }
+                    }
+                    div.who {
+                        b { (person.name) }
+                        @if let Some(organisation) = &person.organisation_name { br; small { (organisation) } }
+                        form method="post" action="/logout" {
+                            (form_token(user))
+                            button.plain { "Log out" }
+                        }
                     }
                 }
+                main #main { (body) }
             }
-            main #main { (body) }
-        }
-    })
+        },
+    )
 }
 
 /// Returns a page without navigation.

@@ -67,7 +67,10 @@ impl LoadView<'_> {
         let load = self.load;
         let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
         let compared = collected.or(load.weight);
-        let image = self.files.iter().find(|file| file.content_type.starts_with("image/") && file.kind == "weighbridge");
+        let image = self
+            .files
+            .iter()
+            .find(|file| file.content_type.starts_with("image/") && file.kind == "weighbridge");
         let image = image.or_else(|| self.files.iter().find(|file| file.content_type.starts_with("image/")));
         let delivered = if load.status == "completed" { load.weight_net } else { None };
         html! {
@@ -114,8 +117,10 @@ impl LoadView<'_> {
 
     fn values(&self) -> Markup {
         let load = self.load;
-        let place = |postcode: Option<&String>| html! {
-            @match postcode { Some(postcode) => (postcode), None => "–" }
+        let place = |postcode: Option<&String>| {
+            html! {
+                @match postcode { Some(postcode) => (postcode), None => "–" }
+            }
         };
         let text = |text: Option<&String>| text.cloned().unwrap_or_else(|| "–".to_owned());
         html! {
@@ -325,7 +330,8 @@ fn quality(title: &str, values: Option<&[Quality]>) -> Markup {
 }
 
 fn measure_name(measure: &str) -> String {
-    let label = crate::loads::MEASURES.iter().find(|(name, _)| *name == measure).map_or(measure, |(_, label)| label);
+    let label =
+        crate::loads::MEASURES.iter().find(|(name, _)| *name == measure).map_or(measure, |(_, label)| label);
     label.split(',').next().unwrap_or(label).to_lowercase()
 }
 

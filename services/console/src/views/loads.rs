@@ -6,9 +6,10 @@ use maud::{Markup, html};
 use super::layout::{form_token, status};
 use crate::api::model::{ActionResult, ActionResults, Load, Named, Summary};
 use crate::api::{segment, with_query};
+use crate::fields::Fields;
 use crate::format::{Clock, difference, number, tonnes};
 use crate::loads::{ListQuery, SORTS};
-use crate::user::{Fields, User};
+use crate::user::User;
 
 const STATUSES: [&str; 5] = ["upcoming", "collected", "completed", "rejected", "cancelled"];
 /// Columns that a phone leaves out or shows in another place.
@@ -65,9 +66,8 @@ impl ListView<'_> {
 
     fn filters(&self) -> Markup {
         let query = self.query;
-        let organisation = |id: &str| {
-            self.organisations.iter().find(|(known, _)| known == id).map(|(_, name)| name.clone())
-        };
+        let organisation =
+            |id: &str| self.organisations.iter().find(|(known, _)| known == id).map(|(_, name)| name.clone());
         let commodity = |id: &str| {
             self.commodities.iter().find(|known| known.id.to_string() == id).map(|known| known.name.clone())
         };
@@ -100,7 +100,18 @@ impl ListView<'_> {
     fn filter_fields(&self) -> Markup {
         let query = self.query;
         let value = |name: &str| query.get(name).unwrap_or_default().to_owned();
-        let own = ["status", "carrier", "organiser", "commodity", "tag", "from", "to", "week", "overdue", "awaiting"];
+        let own = [
+            "status",
+            "carrier",
+            "organiser",
+            "commodity",
+            "tag",
+            "from",
+            "to",
+            "week",
+            "overdue",
+            "awaiting",
+        ];
         html! {
             @for (name, value) in query.kept(&own) { input type="hidden" name=(name) value=(value); }
             fieldset {
@@ -160,11 +171,13 @@ impl ListView<'_> {
 
     fn table(&self, loads: &[Load]) -> Markup {
         let (sorted, descends) = self.query.sort();
-        let head = |(name, _, label): &(&str, &str, &str)| html! {
-            th.num[NUMBERS.contains(name)]
-                aria-sort=[(*name == sorted).then_some(if descends { "descending" } else { "ascending" })] {
-                a href=(self.query.sorted_by(name)) {
-                    (label) @if *name == sorted { (if descends { " ↓" } else { " ↑" }) }
+        let head = |(name, _, label): &(&str, &str, &str)| {
+            html! {
+                th.num[NUMBERS.contains(name)]
+                    aria-sort=[(*name == sorted).then_some(if descends { "descending" } else { "ascending" })] {
+                    a href=(self.query.sorted_by(name)) {
+                        (label) @if *name == sorted { (if descends { " ↓" } else { " ↑" }) }
+                    }
                 }
             }
         };
@@ -172,7 +185,7 @@ impl ListView<'_> {
             form method="post" action="/loads/actions" data-list {
                 (form_token(self.user))
                 input type="hidden" name="list" value=(self.query.encoded());
-                @if self.may_write { (self.bar()) }
+                @if self.may_write { (bar()) }
                 div.card.scroll tabindex="0" role="region" aria-label="Loads" {
                     table.stack {
                         thead { tr {
@@ -192,23 +205,15 @@ impl ListView<'_> {
         }
     }
 
-    fn bar(&self) -> Markup {
-        html! {
-            div.bar {
-                b data-count aria-live="polite" { "With the selected loads:" }
-                @for (action, label) in [("sendToCarrier", "Send to a haulier"), ("accept", "Accept"), ("cancel", "Cancel")] {
-                    button name="action" value=(action) { (label) }
-                }
-            }
-        }
-    }
-
     fn row(&self, load: &Load) -> Markup {
         let list = self.query.encoded();
         let path = format!("/loads/{}", segment(&load.id));
         let path = if list.is_empty() { path } else { with_query(&path, &[("list", &list)]) };
-        let name = |party: Option<&crate::api::model::Party>| party.map_or_else(|| "–".to_owned(), |p| p.name.clone());
-        let places = [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
+        let name = |party: Option<&crate::api::model::Party>| {
+            party.map_or_else(|| "–".to_owned(), |p| p.name.clone())
+        };
+        let places =
+            [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
         let net = load.weight_net.or(load.collection.as_ref().and_then(|collection| collection.weight_net));
         html! {
             tr {
@@ -242,7 +247,8 @@ impl ListView<'_> {
 
     fn delivery(&self, load: &Load) -> Markup {
         let today = self.clock.today();
-        let late = self.clock.delivery_date(&load.delivery).map_or(0, |day: NaiveDate| (today - day).num_days());
+        let late =
+            self.clock.delivery_date(&load.delivery).map_or(0, |day: NaiveDate| (today - day).num_days());
         let is_late = late > 0 && ["upcoming", "collected"].contains(&load.status.as_str());
         html! {
             span.late[is_late] { (self.clock.delivery(&load.delivery)) }
@@ -261,6 +267,18 @@ impl ListView<'_> {
                 td.num { (number(total.weight_net)) }
                 td.wide {} td.wide {}
             } }
+        }
+    }
+}
+
+/// Returns what can be done to the selected loads.
+fn bar() -> Markup {
+    html! {
+        div.bar {
+            b data-count aria-live="polite" { "With the selected loads:" }
+            @for (action, label) in [("sendToCarrier", "Send to a haulier"), ("accept", "Accept"), ("cancel", "Cancel")] {
+                button name="action" value=(action) { (label) }
+            }
         }
     }
 }
@@ -287,7 +305,8 @@ pub(crate) struct Confirmation<'a> {
 impl Confirmation<'_> {
     /// Returns the page.
     pub(crate) fn markup(&self) -> Markup {
-        let planned: f64 = self.loads.iter().filter_map(|load| load.weight).map(crate::api::model::Weight::tonnes).sum();
+        let planned: f64 =
+            self.loads.iter().filter_map(|load| load.weight).map(crate::api::model::Weight::tonnes).sum();
         let count = counted(self.loads.len() as u64, "load");
         html! {
             div.head { h1 { (verb(self.action)) " " (count) } small { (number(planned)) " t planned" } }
@@ -340,15 +359,18 @@ pub(crate) fn outcome(
     results: &ActionResults,
     loads: &[Load],
 ) -> Markup {
-    let reference = |id: &str| loads.iter().find(|load| load.id == id).map_or("", |load| load.reference.as_str());
-    let row = |result: &ActionResult| html! {
-        tr.failed[result.status == "failed"] {
-            td { a.main href={ "/loads/" (segment(&result.id)) } { (reference(&result.id)) } }
-            td {
-                @match &result.error {
-                    Some(error) => span.late { (error.message) },
-                    None if result.status == "unchanged" => "nothing to do",
-                    None => "done",
+    let reference =
+        |id: &str| loads.iter().find(|load| load.id == id).map_or("", |load| load.reference.as_str());
+    let row = |result: &ActionResult| {
+        html! {
+            tr.failed[result.status == "failed"] {
+                td { a.main href={ "/loads/" (segment(&result.id)) } { (reference(&result.id)) } }
+                td {
+                    @match &result.error {
+                        Some(error) => span.late { (error.message) },
+                        None if result.status == "unchanged" => "nothing to do",
+                        None => "done",
+                    }
                 }
             }
         }

@@ -4,8 +4,9 @@ use maud::{Markup, html};
 
 use super::layout::plain;
 use crate::api::{CallError, Refusal, with_query};
+use crate::fields::Fields;
 use crate::session::TooLong;
-use crate::user::{Failure, Fields};
+use crate::user::Failure;
 
 /// Returns the page of a failure.
 pub(crate) fn failure(failure: &Failure) -> Markup {
@@ -25,13 +26,13 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
             &html! {},
         ),
         Failure::NotFound => message("Not found", "There is no such page.", &html! {}),
-        Failure::UnreadableForm => message("Not sent", "The form cannot be read. Nothing was changed.", &html! {}),
+        Failure::UnreadableForm => {
+            message("Not sent", "The form cannot be read. Nothing was changed.", &html! {})
+        }
         Failure::LogIn(reason) => message("Not logged in", reason, &log_in_again()),
-        Failure::Call(CallError::LoggedOut) => message(
-            "Log in again",
-            "The services do not accept your log-in any more.",
-            &log_in_again(),
-        ),
+        Failure::Call(CallError::LoggedOut) => {
+            message("Log in again", "The services do not accept your log-in any more.", &log_in_again())
+        }
         Failure::Call(CallError::Away { service, .. }) => message(
             "Away",
             &format!("The service with {} is away at the moment. Try again in a minute.", service.contents()),
@@ -62,12 +63,15 @@ pub(crate) fn sentence(refusal: &Refusal) -> String {
 }
 
 fn message(title: &str, text: &str, further: &Markup) -> Markup {
-    plain(title, &html! {
-        h1 { (title) }
-        p { (text) }
-        (further)
-        p { a href="/" { "To today's page" } }
-    })
+    plain(
+        title,
+        &html! {
+            h1 { (title) }
+            p { (text) }
+            (further)
+            p { a href="/" { "To today's page" } }
+        },
+    )
 }
 
 fn log_in_again() -> Markup {
@@ -76,19 +80,22 @@ fn log_in_again() -> Markup {
 
 /// Returns a page that keeps a form until somebody has logged in again in another tab.
 fn send_again(action: &str, fields: &Fields) -> Markup {
-    plain("Log in again", &html! {
-        h1 { "Log in again" }
-        p {
-            "Your log-in ended before this was sent. Nothing is lost: log in, come back to this page and send it again."
-        }
-        p { a.btn href=(with_query("/login", &[("to", "/logged-in")])) target="_blank" { "Log in, in a new tab" } }
-        form method="post" action=(action) {
-            @for (name, value) in &fields.0 { input type="hidden" name=(name) value=(value); }
-            button.primary { "Send again" }
-        }
-        @let shown = fields.0.iter().filter(|(name, value)| !value.is_empty() && !is_technical(name));
-        dl { @for (name, value) in shown { dt { (name) } dd { (value) } } }
-    })
+    plain(
+        "Log in again",
+        &html! {
+            h1 { "Log in again" }
+            p {
+                "Your log-in ended before this was sent. Nothing is lost: log in, come back to this page and send it again."
+            }
+            p { a.btn href=(with_query("/login", &[("to", "/logged-in")])) target="_blank" { "Log in, in a new tab" } }
+            form method="post" action=(action) {
+                @for (name, value) in &fields.0 { input type="hidden" name=(name) value=(value); }
+                button.primary { "Send again" }
+            }
+            @let shown = fields.0.iter().filter(|(name, value)| !value.is_empty() && !is_technical(name));
+            dl { @for (name, value) in shown { dt { (name) } dd { (value) } } }
+        },
+    )
 }
 
 /// Returns true for fields that people did not type.

@@ -80,7 +80,8 @@ impl TodayView<'_> {
         let days: Vec<_> = (0..DAYS).map(|index| (index, first + Days::new(index))).collect();
         let highest = days.iter().map(|(_, day)| net(*day)).fold(0.0, f64::max);
         let step = round_step(highest);
-        let height = |tonnes: f64| if step == 0.0 { 0.0 } else { tonnes / (step * 2.0) * (CHART_HEIGHT - 10.0) };
+        let height =
+            |tonnes: f64| if step == 0.0 { 0.0 } else { tonnes / (step * 2.0) * (CHART_HEIGHT - 10.0) };
         let total: f64 = days.iter().map(|(_, day)| net(*day)).sum();
         html! {
             section.card {
@@ -175,7 +176,9 @@ mod tests {
 
     #[test]
     fn the_scale_is_round_and_high_enough() {
-        for (highest, step) in [(0.0, 0.0), (145.0, 100.0), (29.0, 20.0), (200.0, 100.0), (201.0, 200.0), (9.9, 5.0)] {
+        for (highest, step) in
+            [(0.0, 0.0), (145.0, 100.0), (29.0, 20.0), (200.0, 100.0), (201.0, 200.0), (9.9, 5.0)]
+        {
             assert!((round_step(highest) - step).abs() < 1e-9, "{highest}: {}", round_step(highest));
         }
     }

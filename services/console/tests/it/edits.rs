@@ -14,9 +14,15 @@ fn an_edit_changes_what_was_changed() {
         let id = office.create_load(&json!({})).await;
         let browser = office.browser("owen").await;
         let path = format!("/loads/{id}/edit");
-        let changes = [("reference", "BG-2"), ("weight", "28,5"), ("tags", "harvest, late"), ("pickupPostcode", "")];
+        let changes =
+            [("reference", "BG-2"), ("weight", "28,5"), ("tags", "harvest, late"), ("pickupPostcode", "")];
         let reply = browser.fill(&path, &path, &changes).await;
-        assert_eq!((reply.status, reply.location()), (303, format!("/loads/{id}?done=edit").as_str()), "{}", reply.text);
+        assert_eq!(
+            (reply.status, reply.location()),
+            (303, format!("/loads/{id}?done=edit").as_str()),
+            "{}",
+            reply.text
+        );
         let load = office.load(&id).await;
         assert_eq!((&load["reference"], &load["weight"]["weight"]), (&json!("BG-2"), &json!(28.5)));
         assert_eq!((&load["tags"], load.get("pickupPostcode")), (&json!(["harvest", "late"]), None));
@@ -52,9 +58,21 @@ fn what_only_one_changed_is_merged_without_asking() {
         // A change of the status blocks no edit either.
         let form = browser.get(&path).await;
         let collected = json!({"weightNet": 29});
-        office.logistics.post(&format!("/v1/loads/{id}/collection")).by(&ruth()).json(&collected).send().await.ok();
+        office
+            .logistics
+            .post(&format!("/v1/loads/{id}/collection"))
+            .by(&ruth())
+            .json(&collected)
+            .send()
+            .await
+            .ok();
         let reply = browser.send_form(&form, &path, &[("reference", "BG-3")]).await;
-        assert_eq!((reply.status, &office.load(&id).await["reference"]), (303, &json!("BG-3")), "{}", reply.text);
+        assert_eq!(
+            (reply.status, &office.load(&id).await["reference"]),
+            (303, &json!("BG-3")),
+            "{}",
+            reply.text
+        );
     });
 }
 
@@ -79,7 +97,10 @@ fn what_both_changed_is_asked_about() {
             let reply = browser.send_form(&reply, &path, &[("choice.reference", choice)]).await;
             assert_eq!(reply.status, 303, "{}", reply.text);
             let load = office.load(&id).await;
-            assert_eq!((&load["reference"], load["weight"]["weight"].as_f64()), (&json!(reference), Some(27.0)));
+            assert_eq!(
+                (&load["reference"], load["weight"]["weight"].as_f64()),
+                (&json!(reference), Some(27.0))
+            );
             assert_eq!(load["ticketNumber"], format!("T-{choice}"));
             patch(&office, &id, &json!({"reference": "BG-1", "weight": 29})).await;
         }

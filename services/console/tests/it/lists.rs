@@ -20,17 +20,40 @@ fn the_list_filters_sorts_pages_and_sums() {
         }
         let browser = office.browser("owen").await;
         let text = browser.get("/loads?tag=few&sort=reference").await.ok();
-        let at = |reference: &str| text.find(&format!(">{reference}</a>")).unwrap_or_else(|| panic!("{reference}: {text}"));
+        let at = |reference: &str| {
+            text.find(&format!(">{reference}</a>")).unwrap_or_else(|| panic!("{reference}: {text}"))
+        };
         assert!(at("BG-00") < at("BG-01") && at("BG-01") < at("BG-04") && !text.contains("BG-05"));
-        for shown in ["5 loads", "50.00", "Tag: few", "aria-sort=\"ascending\"", "href=\"/loads?tag=few&amp;sort=-reference\""] {
+        for shown in [
+            "5 loads",
+            "50.00",
+            "Tag: few",
+            "aria-sort=\"ascending\"",
+            "href=\"/loads?tag=few&amp;sort=-reference\"",
+        ] {
             assert!(text.contains(shown), "{shown}: {text}");
         }
-        assert!(text.contains("action=\"/loads/actions\"") && text.contains("name=\"sort\" value=\"reference\""));
+        assert!(
+            text.contains("action=\"/loads/actions\"") && text.contains("name=\"sort\" value=\"reference\"")
+        );
         let first = browser.get("/loads?sort=reference").await.ok();
-        assert!(first.contains("60 loads") && first.contains("600.00") && !first.contains("BG-50"), "{first}");
-        let next = first.split("rel=\"next\" href=\"").nth(1).unwrap().split('"').next().unwrap().replace("&amp;", "&");
+        assert!(
+            first.contains("60 loads") && first.contains("600.00") && !first.contains("BG-50"),
+            "{first}"
+        );
+        let next = first
+            .split("rel=\"next\" href=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .replace("&amp;", "&");
         let second = browser.get(&next).await.ok();
-        assert!(second.contains("BG-50") && second.contains("BG-59") && !second.contains("BG-49"), "{second}");
+        assert!(
+            second.contains("BG-50") && second.contains("BG-59") && !second.contains("BG-49"),
+            "{second}"
+        );
         assert!(second.contains("First page"));
 
         // A load that is opened from a list leads on in it.
@@ -52,7 +75,11 @@ fn the_list_filters_sorts_pages_and_sums() {
         let none = browser.get("/loads?tag=none").await.ok();
         assert!(none.contains("No load matches these filters"), "{none}");
         let refused = browser.get("/loads?status=lost").await;
-        assert!(refused.text.contains("status") && refused.text.contains("role=\"status\""), "{}", refused.text);
+        assert!(
+            refused.text.contains("status") && refused.text.contains("role=\"status\""),
+            "{}",
+            refused.text
+        );
     });
 }
 
@@ -64,11 +91,25 @@ fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
             office.create_load(&json!({"reference": "BG-1"})).await,
             office.create_load(&json!({"reference": "BG-2"})).await,
         ];
-        office.logistics.post(&format!("/v1/loads/{second}/collection")).by(&ruth()).json(&json!({})).send().await.ok();
+        office
+            .logistics
+            .post(&format!("/v1/loads/{second}/collection"))
+            .by(&ruth())
+            .json(&json!({}))
+            .send()
+            .await
+            .ok();
         let browser = office.browser("owen").await;
         let list = browser.get("/loads?sort=reference").await;
-        let token = list.fields("/loads/actions").into_iter().find(|(name, _)| name == "form-token").unwrap().1;
-        let selected = [("form-token", token.as_str()), ("action", "cancel"), ("ids", &first), ("ids", &second), ("list", "sort=reference")];
+        let token =
+            list.fields("/loads/actions").into_iter().find(|(name, _)| name == "form-token").unwrap().1;
+        let selected = [
+            ("form-token", token.as_str()),
+            ("action", "cancel"),
+            ("ids", &first),
+            ("ids", &second),
+            ("list", "sort=reference"),
+        ];
         let confirm = browser.post("/loads/actions", &selected).await;
         for shown in ["Cancel 2 loads", "58.00", "BG-1", "BG-2"] {
             assert!(confirm.text.contains(shown), "{shown}: {}", confirm.text);
@@ -77,12 +118,20 @@ fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
         let done = browser.send_form(&confirm, "/loads/actions/run", &[("reason", "Rain")]).await;
         assert!(done.text.contains("1 done, 1 failed"), "{}", done.text);
         let retry = done.fields("/loads/actions");
-        assert!(retry.contains(&("ids".to_owned(), second.clone())) && !retry.contains(&("ids".to_owned(), first.clone())));
+        assert!(
+            retry.contains(&("ids".to_owned(), second.clone()))
+                && !retry.contains(&("ids".to_owned(), first.clone()))
+        );
         assert_eq!(office.load(&first).await["status"], "cancelled");
         let again = browser.send_form(&confirm, "/loads/actions/run", &[("reason", "Rain")]).await;
         assert!(again.text.contains("1 done, 1 failed"), "the same key repeats the response: {}", again.text);
-        let nothing = browser.post("/loads/actions", &[("form-token", token.as_str()), ("action", "accept")]).await;
-        assert!(nothing.status == 400 && nothing.text.contains("Select at least one load"), "{}", nothing.text);
+        let nothing =
+            browser.post("/loads/actions", &[("form-token", token.as_str()), ("action", "accept")]).await;
+        assert!(
+            nothing.status == 400 && nothing.text.contains("Select at least one load"),
+            "{}",
+            nothing.text
+        );
     });
 }
 
@@ -98,8 +147,10 @@ fn many_loads_are_sent_to_a_haulier() {
         let id = load["id"].as_str().unwrap();
         let browser = office.browser("owen").await;
         let list = browser.get("/loads").await;
-        let confirm = browser.send_form(&list, "/loads/actions", &[("action", "sendToCarrier"), ("ids", id)]).await;
-        let done = browser.send_form(&confirm, "/loads/actions/run", &[("carrierId", "hereford-haulage")]).await;
+        let confirm =
+            browser.send_form(&list, "/loads/actions", &[("action", "sendToCarrier"), ("ids", id)]).await;
+        let done =
+            browser.send_form(&confirm, "/loads/actions/run", &[("carrierId", "hereford-haulage")]).await;
         assert!(done.text.contains("1 done, 0 failed"), "{}", done.text);
         assert_eq!(office.load(id).await["carrier"]["id"], "hereford-haulage");
     });
@@ -115,17 +166,40 @@ fn today_counts_what_its_lists_contain() {
         let late = office.create_load(&json!({"reference": "LATE", "deliveryDateISO": "2026-01-05"})).await;
         let done = office.create_load(&json!({"reference": "DONE", "deliveryDateISO": today})).await;
         let proof = json!({"weightNet": 27.1, "ticketNumber": "T", "vehicleRegistration": "VX", "files": []});
-        office.logistics.post(&format!("/v1/loads/{done}/proof-of-delivery")).by(&ruth()).json(&proof).send().await.ok();
-        office.logistics.post(&format!("/v1/loads/{late}/collection")).by(&ruth()).json(&json!({})).send().await.ok();
+        office
+            .logistics
+            .post(&format!("/v1/loads/{done}/proof-of-delivery"))
+            .by(&ruth())
+            .json(&proof)
+            .send()
+            .await
+            .ok();
+        office
+            .logistics
+            .post(&format!("/v1/loads/{late}/collection"))
+            .by(&ruth())
+            .json(&json!({}))
+            .send()
+            .await
+            .ok();
         let text = browser.get("/").await.ok();
-        for (label, shown, reference) in
-            [("Due today", "<b>1</b>", "DUE"), ("On the road", "<b>1</b>", "LATE"), ("Overdue", "<b>1</b>", "LATE"), ("Delivered this week", "<b>27.10 t</b>", "DONE")]
-        {
-            let (before, after) = text.split_once(&format!("<small>{label}</small>")).unwrap_or_else(|| panic!("{label}: {text}"));
+        for (label, shown, reference) in [
+            ("Due today", "<b>1</b>", "DUE"),
+            ("On the road", "<b>1</b>", "LATE"),
+            ("Overdue", "<b>1</b>", "LATE"),
+            ("Delivered this week", "<b>27.10 t</b>", "DONE"),
+        ] {
+            let (before, after) = text
+                .split_once(&format!("<small>{label}</small>"))
+                .unwrap_or_else(|| panic!("{label}: {text}"));
             assert!(after.starts_with(shown), "{label}: {text}");
-            let path = before.rsplit_once("href=\"").unwrap().1.split('"').next().unwrap().replace("&amp;", "&");
+            let path =
+                before.rsplit_once("href=\"").unwrap().1.split('"').next().unwrap().replace("&amp;", "&");
             let list = browser.get(&path).await.ok();
-            assert!(list.contains("1 load<") && list.contains(&format!(">{reference}</a>")), "{path}: {list}");
+            assert!(
+                list.contains("1 load<") && list.contains(&format!(">{reference}</a>")),
+                "{path}: {list}"
+            );
         }
         assert!(text.contains("<svg class=\"bars\""), "{text}");
         assert!(browser.get("/loads").await.ok().contains("days overdue"));
@@ -146,14 +220,25 @@ fn a_service_that_is_away_leaves_the_rest() {
         let Office { system, logistics, livestock, console, _files } = office;
         livestock.stop().await;
         let text = browser.get("/").await.ok();
-        assert!(text.contains("The service with the market is away") && text.contains("<small>Overdue</small><b>1</b>"), "{text}");
+        assert!(
+            text.contains("The service with the market is away")
+                && text.contains("<small>Overdue</small><b>1</b>"),
+            "{text}"
+        );
         system.stop().await;
         assert!(browser.get(&format!("/loads/{id}")).await.ok().contains("BG-1"));
         logistics.stop().await;
         let text = browser.get("/").await.ok();
-        assert!(text.contains("The service with loads is away") && text.contains("not known at the moment"), "{text}");
+        assert!(
+            text.contains("The service with loads is away") && text.contains("not known at the moment"),
+            "{text}"
+        );
         let reply = browser.get("/loads?status=upcoming").await;
-        assert!(reply.status == 503 && reply.text.contains("The service with loads is away"), "{}", reply.text);
+        assert!(
+            reply.status == 503 && reply.text.contains("The service with loads is away"),
+            "{}",
+            reply.text
+        );
         assert!(reply.text.contains("Status: upcoming") && reply.text.contains("Log out"), "{}", reply.text);
         assert_eq!(browser.get(&format!("/loads/{id}")).await.status, 503);
         console.running.stop().await;

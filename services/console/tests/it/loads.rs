@@ -10,13 +10,26 @@ fn a_load_goes_from_the_office_to_its_proof() {
         let id = office.create_load(&json!({})).await;
         let page = format!("/loads/{id}");
         let text = carrier.get(&page).await.ok();
-        for shown in ["BG-1", "Border Grain Merchants", "Hereford Haulage", "DE14 2PD", "29.00", "Upcoming", "VX17 RTH"] {
+        for shown in [
+            "BG-1",
+            "Border Grain Merchants",
+            "Hereford Haulage",
+            "DE14 2PD",
+            "29.00",
+            "Upcoming",
+            "VX17 RTH",
+        ] {
             assert!(text.contains(shown), "{shown}: {text}");
         }
         let act = async |browser: &Browser, action: &str, fields: &[(&str, &str)]| {
             let path = format!("{page}/{action}");
             let reply = browser.fill(&path, &path, fields).await;
-            assert_eq!((reply.status, reply.location()), (303, format!("{page}?done={action}").as_str()), "{}", reply.text);
+            assert_eq!(
+                (reply.status, reply.location()),
+                (303, format!("{page}?done={action}").as_str()),
+                "{}",
+                reply.text
+            );
             browser.get(reply.location()).await.ok()
         };
         let text = act(&carrier, "note", &[("text", "Gate 3 is closed")]).await;
@@ -25,9 +38,20 @@ fn a_load_goes_from_the_office_to_its_proof() {
         let text = act(&carrier, "collect", &[("weightNet", "29,02"), ("quality.moisture", "14.1")]).await;
         assert!(text.contains("moisture 14.1 %") && text.contains("Collected"), "{text}");
 
-        let proof = [("weightGross", "41.86"), ("weightTare", "14.76"), ("weightNet", "27.10"), ("ticketNumber", "T-20481")];
+        let proof = [
+            ("weightGross", "41.86"),
+            ("weightTare", "14.76"),
+            ("weightNet", "27.10"),
+            ("ticketNumber", "T-20481"),
+        ];
         let text = act(&carrier, "prove", &proof).await;
-        for shown in ["27.10", "\u{2212}1.92 t, \u{2212}6.6 %", "Outside 2 % of what was collected", "T-20481", "41.86"] {
+        for shown in [
+            "27.10",
+            "\u{2212}1.92 t, \u{2212}6.6 %",
+            "Outside 2 % of what was collected",
+            "T-20481",
+            "41.86",
+        ] {
             assert!(text.contains(shown), "{shown}: {text}");
         }
         let text = act(&organiser, "correct", &[("weightNet", "27.12"), ("reason", "Read wrongly")]).await;
@@ -65,14 +89,24 @@ fn errors_stand_at_their_fields_and_keep_what_was_typed() {
         assert!(net.split("</div>").next().unwrap().contains("class=\"error\""), "{}", reply.text);
         let (_, moisture) = reply.text.split_once("id=\"f-quality.moisture\"").unwrap();
         assert!(moisture.split("</div>").next().unwrap().contains("class=\"error\""), "{}", reply.text);
-        assert!(reply.text.contains("value=\"T-1\"") && reply.text.contains("value=\"41.86\""), "{}", reply.text);
-        let reply = browser.send_form(&reply, &path, &[("quality.moisture", "14"), ("weightNet", "1,234")]).await;
+        assert!(
+            reply.text.contains("value=\"T-1\"") && reply.text.contains("value=\"41.86\""),
+            "{}",
+            reply.text
+        );
+        let reply =
+            browser.send_form(&reply, &path, &[("quality.moisture", "14"), ("weightNet", "1,234")]).await;
         assert!(reply.text.contains("Could be a thousand or a decimal"), "{}", reply.text);
         let reply = browser.send_form(&reply, &path, &[("weightNet", "27,10")]).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
         // A refusal without a field is said above the form.
         let reply = browser.fill(&format!("/loads/{id}/collect"), &format!("/loads/{id}/collect"), &[]).await;
-        assert!(reply.status == 409 && reply.text.contains("role=\"alert\""), "{} {}", reply.status, reply.text);
+        assert!(
+            reply.status == 409 && reply.text.contains("role=\"alert\""),
+            "{} {}",
+            reply.status,
+            reply.text
+        );
     });
 }
 
@@ -87,7 +121,13 @@ fn a_form_that_is_sent_twice_makes_one_record() {
         for _ in 0..2 {
             assert_eq!(browser.send_form(&form, &path, &[("text", "Once")]).await.status, 303);
         }
-        let notes = office.logistics.get(&format!("/v1/loads/{id}/events?f:type=noted")).by(&owen()).send().await.ok();
+        let notes = office
+            .logistics
+            .get(&format!("/v1/loads/{id}/events?f:type=noted"))
+            .by(&owen())
+            .send()
+            .await
+            .ok();
         assert_eq!(notes.as_array().unwrap().len(), 1);
     });
 }
@@ -137,7 +177,8 @@ fn files_come_through_the_console_with_the_headers_of_the_api() {
             let record = office.system.post("/v1/files").by(&owen()).form(form).send().await.ok();
             record["id"].as_str().unwrap().to_owned()
         };
-        let jpeg = [b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00", &[0; 40][..]].concat();
+        let jpeg =
+            [b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00", &[0; 40][..]].concat();
         let picture = upload("drawing.svg", "image/svg+xml", "misc", svg.into()).await;
         let ticket = upload("ticket-1.jpg", "image/jpeg", "weighbridge", jpeg.clone()).await;
         let id = office.create_load(&json!({"files": [{"id": picture}, {"id": ticket}]})).await;

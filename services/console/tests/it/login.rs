@@ -13,12 +13,16 @@ fn somebody_chooses_who_to_be_and_comes_back_to_the_page() {
         for text in ["Who are you today?", "Owen", "Border Grain Merchants", "development tokens"] {
             assert!(page.text.contains(text), "{text}: {}", page.text);
         }
-        let reply = browser.fill("/login?to=/loads?status=upcoming", "/login/person", &[("person", "owen")]).await;
+        let reply =
+            browser.fill("/login?to=/loads?status=upcoming", "/login/person", &[("person", "owen")]).await;
         assert_eq!((reply.status, reply.location()), (303, "/loads?status=upcoming"));
         let cookie = reply.header("set-cookie");
         assert!(cookie.ends_with("; Path=/; Max-Age=43200; HttpOnly; SameSite=Lax"), "{cookie}");
         let today = browser.get("/").await.ok();
-        assert!(today.contains("Border Grain Merchants") && today.contains("accepts development tokens"), "{today}");
+        assert!(
+            today.contains("Border Grain Merchants") && today.contains("accepts development tokens"),
+            "{today}"
+        );
 
         let reply = browser.fill("/", "/logout", &[]).await;
         assert!(reply.text.contains("You are logged out"), "{}", reply.text);
@@ -31,7 +35,8 @@ fn the_way_back_never_leaves_the_console() {
     testkit::block_on(async {
         let console = RunningConsole::start(development()).await;
         for to in ["//evil.example", "/\\evil.example", "https://evil.example", "/login"] {
-            let reply = Browser::new(&console.url).post("/login/person", &[("person", "owen"), ("to", to)]).await;
+            let reply =
+                Browser::new(&console.url).post("/login/person", &[("person", "owen"), ("to", to)]).await;
             assert_eq!((reply.status, reply.location()), (303, "/"), "{to}");
         }
         assert_eq!(Browser::new(&console.url).post("/login/person", &[("person", "root")]).await.status, 404);
@@ -53,7 +58,9 @@ fn a_changed_cookie_is_no_session() {
         let foreign = RunningConsole::start(development()).await;
         let of_other_key = Browser::new(&foreign.url);
         of_other_key.post("/login/person", &[("person", "anna")]).await;
-        for cookies in [flipped(3), flipped(40), flipped(value.len() - 1), format!("{name}="), of_other_key.cookies()] {
+        for cookies in
+            [flipped(3), flipped(40), flipped(value.len() - 1), format!("{name}="), of_other_key.cookies()]
+        {
             browser.set_cookies(&cookies);
             assert_eq!(browser.get("/").await.status, 303, "{cookies}");
         }
@@ -90,7 +97,10 @@ fn wrong_settings_are_refused_at_start() {
         };
         for (settings, message) in [
             (Settings::default(), "nobody can log in: set service.provider_url"),
-            (Settings { development_key: Some("no key".into()), ..Settings::default() }, "must be an Ed25519 or RSA key"),
+            (
+                Settings { development_key: Some("no key".into()), ..Settings::default() },
+                "must be an Ed25519 or RSA key",
+            ),
             (Settings { session_keys: vec!["c2hvcnQ=".into()], ..development() }, "openssl rand -base64 32"),
         ] {
             let error = start(settings).await.unwrap();

@@ -95,7 +95,8 @@ impl Office {
         }
         let load = self.logistics.post("/v1/loads/organiser").by(&owen()).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap().to_owned();
-        let carrier = json!({"loadId": id, "carrierId": "hereford-haulage", "carrierName": "Hereford Haulage"});
+        let carrier =
+            json!({"loadId": id, "carrierId": "hereford-haulage", "carrierName": "Hereford Haulage"});
         self.logistics.post("/v1/loads/send-to-carrier").by(&owen()).json(&carrier).send().await.ok();
         id
     }

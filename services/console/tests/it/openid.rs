@@ -50,7 +50,7 @@ impl Respond for TokenEndpoint {
                 None
             }
         };
-        let random: String = (0..tokens.padding).map(|n| char::from(b'a' + (n * n % 23) as u8)).collect();
+        let random: String = (0..tokens.padding / 36).map(|_| uuid::Uuid::new_v4().to_string()).collect();
         let mut access = owen().with("groups", &random);
         access.claims["exp"] = json!(now + tokens.lifetime);
         access.claims["jti"] = json!(format!("{}-{}", tokens.exchanges, tokens.refreshes));
@@ -152,7 +152,10 @@ fn log_ins_of_several_tabs_succeed_in_any_order() {
             let url = provided.begin(&browser, to).await;
             let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
             assert_eq!((query["client_id"].as_str(), query["response_type"].as_str()), ("console", "code"));
-            assert_eq!((query["code_challenge_method"].as_str(), query["scope"].as_str()), ("S256", "openid profile"));
+            assert_eq!(
+                (query["code_challenge_method"].as_str(), query["scope"].as_str()),
+                ("S256", "openid profile")
+            );
             assert_eq!(query["redirect_uri"], format!("{}/login/callback", provided.console.url));
             begun.push((to, url));
         }
@@ -186,7 +189,8 @@ fn a_wrong_nonce_or_a_refusal_logs_nobody_in() {
         assert!(reply.status == 400 && !browser.cookies().contains("session"), "{}", reply.text);
         let url = provided.begin(&browser, "/").await;
         let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
-        let reply = browser.get(&format!("/login/callback?state={}&error=access_denied", query["state"])).await;
+        let reply =
+            browser.get(&format!("/login/callback?state={}&error=access_denied", query["state"])).await;
         assert!(reply.status == 400 && reply.text.contains("did not log you in"), "{}", reply.text);
     });
 }
@@ -244,7 +248,11 @@ fn log_out_ends_the_session_of_the_provider_by_a_page() {
         let browser = provided.log_in().await;
         let reply = browser.fill("/", "/logout", &[]).await;
         let end = format!("{}/end?", provided.provider.uri());
-        assert!(reply.status == 200 && reply.location().is_empty() && reply.text.contains(&end), "{}", reply.text);
+        assert!(
+            reply.status == 200 && reply.location().is_empty() && reply.text.contains(&end),
+            "{}",
+            reply.text
+        );
         for part in ["client_id=console", "id_token_hint=ey", "post_logout_redirect_uri=", "logged-out"] {
             assert!(reply.text.contains(part), "{part}: {}", reply.text);
         }
@@ -262,10 +270,20 @@ fn log_out_ends_the_session_of_the_provider_by_a_page() {
 fn long_tokens_are_split_and_too_long_ones_are_explained() {
     testkit::block_on(async {
         let provided = Provided::start(true).await;
-        provided.tokens(|tokens| tokens.padding = 4_000);
+        provided.tokens(|tokens| tokens.padding = 6_000);
         let browser = provided.log_in().await;
+        assert!(browser.cookies().contains("session-1="), "{}", browser.cookies());
         assert!(browser.get("/").await.ok().contains("Border Grain Merchants"));
-        assert_eq!(browser.post("/login/person", &[("person", "anna")]).await.status, 404, "nobody chooses who to be");
+        assert_eq!(
+            browser.post("/login/person", &[("person", "anna")]).await.status,
+            404,
+            "nobody chooses who to be"
+        );
+        provided.tokens(|tokens| tokens.padding = 16_000);
+        let browser = Browser::new(&provided.console.url);
+        let url = provided.begin(&browser, "/").await;
+        let reply = provided.come_back(&browser, &url).await;
+        assert!(reply.status == 400 && reply.text.contains("too long for a cookie"), "{}", reply.text);
         drop(provided.office);
     });
 }

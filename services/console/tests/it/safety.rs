@@ -19,9 +19,13 @@ fn every_response_has_the_headers() {
             assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
             assert_eq!(reply.headers.get("api-version"), None, "{path}");
             assert!(!reply.header("x-request-id").is_empty(), "{path}");
-            let cache = if path.starts_with("/assets") { "public, max-age=31536000, immutable" } else { "no-store" };
+            let cache =
+                if path.starts_with("/assets") { "public, max-age=31536000, immutable" } else { "no-store" };
             assert_eq!(reply.header("cache-control"), cache, "{path}");
-            assert!(!reply.text.contains("style=") && !reply.text.contains("<script>"), "{path}: nothing inline");
+            assert!(
+                !reply.text.contains("style=") && !reply.text.contains("<script>"),
+                "{path}: nothing inline"
+            );
         }
         let missing = browser.get("/nothing").await;
         assert!(missing.status == 404 && missing.text.contains("There is no such page"), "{}", missing.text);
@@ -44,11 +48,19 @@ fn writes_need_the_origin_and_the_token_of_the_form() {
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         for origin in ["https://evil.example", "null", "http://127.0.0.1", ""] {
             let reply = browser.post_from(&path, &fields, origin).await;
-            assert!(reply.status == 403 && reply.text.contains("does not come from a page"), "{origin}: {}", reply.text);
+            assert!(
+                reply.status == 403 && reply.text.contains("does not come from a page"),
+                "{origin}: {}",
+                reply.text
+            );
         }
         for token in ["", "x", "AAAA"] {
             let reply = browser.send_form(&form, &path, &[("form-token", token)]).await;
-            assert!(reply.status == 403 && reply.text.contains("made for another person"), "{token}: {}", reply.text);
+            assert!(
+                reply.status == 403 && reply.text.contains("made for another person"),
+                "{token}: {}",
+                reply.text
+            );
         }
         // A form of somebody else.
         let owners = browser.cookies();
@@ -73,12 +85,21 @@ fn writes_need_the_origin_and_the_token_of_the_form() {
 fn texts_of_others_are_escaped_everywhere() {
     testkit::block_on(async {
         let office = Office::start().await;
-        let id = office.create_load(&json!({"reference": HOSTILE, "tags": ["\"><script>alert(3)</script>"]})).await;
+        let id = office
+            .create_load(&json!({"reference": HOSTILE, "tags": ["\"><script>alert(3)</script>"]}))
+            .await;
         let evil = user("eve", "hereford-haulage", HOSTILE).with("name", HOSTILE);
         let note = json!({"text": HOSTILE});
         office.logistics.post(&format!("/v1/loads/{id}/notes")).by(&evil).json(&note).send().await.ok();
         let rejection = json!({"reason": "other", "note": HOSTILE});
-        office.logistics.post(&format!("/v1/loads/{id}/rejection")).by(&evil).json(&rejection).send().await.ok();
+        office
+            .logistics
+            .post(&format!("/v1/loads/{id}/rejection"))
+            .by(&evil)
+            .json(&rejection)
+            .send()
+            .await
+            .ok();
         let browser = office.browser("owen").await;
         let query = url::form_urlencoded::byte_serialize(HOSTILE.as_bytes()).collect::<String>();
         for path in [
@@ -97,6 +118,11 @@ fn texts_of_others_are_escaped_everywhere() {
         assert!(browser.get(&format!("/loads/{id}")).await.ok().contains("&lt;script&gt;"));
         let reopen = format!("/loads/{id}/reopen");
         let reply = browser.fill(&reopen, &reopen, &[("reason", &HOSTILE.repeat(60))]).await;
-        assert!(reply.status == 400 && !reply.text.contains("<script>alert"), "{} {}", reply.status, reply.text);
+        assert!(
+            reply.status == 400 && !reply.text.contains("<script>alert"),
+            "{} {}",
+            reply.status,
+            reply.text
+        );
     });
 }

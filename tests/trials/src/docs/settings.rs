@@ -79,9 +79,8 @@ impl Settings {
     fn compare(&self, text: &str) -> Vec<String> {
         let mut defects = Vec::new();
         for (settings, service) in self.0.iter().zip(PROGRAMS) {
-            let is_absent = |name: &str| {
-                service == SITE && (name.starts_with("auth.") || name.starts_with("database."))
-            };
+            let is_absent =
+                |name: &str| service == SITE && (name.starts_with("auth.") || name.starts_with("database."));
             let mut missing: BTreeSet<_> = settings.keys().collect();
             let sections = text.split("\n## ").filter(|section| {
                 let title = section.lines().next().unwrap_or_default();
@@ -142,7 +141,8 @@ mod tests {
         let of =
             |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let common = ("server.port", "1");
-        let settings = Settings([of(&[common, ("service.a", "2")]), of(&[common]), of(&[common]), of(&[common])]);
+        let settings =
+            Settings([of(&[common, ("service.a", "2")]), of(&[common]), of(&[common]), of(&[common])]);
         let page = |row: &str| {
             format!(
                 "x\n## Settings of every service\n| `server.port` | `1` | x |\n## Settings of system\n{row}\n"

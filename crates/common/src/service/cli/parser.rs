@@ -21,7 +21,12 @@ pub(super) fn site_parser<S: Site>(defaults: &SiteConfig<S::Settings>) -> Comman
 }
 
 /// Returns the parser with the commands of every program. `needs` are the settings that `serve` needs.
-fn program(name: &'static str, about: &'static str, defaults: &impl Serialize, needs: &'static str) -> Command {
+fn program(
+    name: &'static str,
+    about: &'static str,
+    defaults: &impl Serialize,
+    needs: &'static str,
+) -> Command {
     let environment = format!(
         "Every setting is an environment variable, or a member of the TOML file (DROVER_SERVER__PORT is port in \
          [server]). A variable may end in _FILE and name a file with the value, as containers receive secrets: \
