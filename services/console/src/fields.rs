@@ -1,5 +1,8 @@
 //! The fields that a form is sent with.
 
+/// The field that proves for whom a form was made.
+pub(crate) const FORM_TOKEN: &str = "form-token";
+
 /// The fields of a form, in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fields(pub(crate) Vec<(String, String)>);

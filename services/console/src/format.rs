@@ -105,6 +105,25 @@ pub(crate) fn difference(from: Weight, to: Weight) -> (f64, String) {
     (percent, format!("{}{tonnes} t, {}{rounded} %", sign(&tonnes), sign(&tonnes)))
 }
 
+/// Returns a day as it is typed, with its weekday.
+pub(crate) fn typed_date(day: NaiveDate) -> String {
+    day.format("%a %-d %b %Y").to_string()
+}
+
+/// Reads a typed day: `10 Dec 2026`, with or without its weekday, `10/12/2026`, which begins with the day, or
+/// `2026-12-10`.
+pub(crate) fn parse_date(text: &str) -> Option<NaiveDate> {
+    let text = text.replace([',', '.', '/'], " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_weekday = |word: &str| word.chars().all(char::is_alphabetic);
+    let words = if words.first().is_some_and(|word| is_weekday(word)) { &words[1..] } else { &words };
+    let text = words.join(" ");
+    let formats = ["%Y-%m-%d", "%d %m %Y", "%d %B %Y"];
+    let parsed = formats.iter().find_map(|format| NaiveDate::parse_from_str(&text, format).ok());
+    // chrono reads `26` as the year 26.
+    parsed.filter(|day| (2000..2200).contains(&day.year()))
+}
+
 /// Why a typed number is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberError {
@@ -175,6 +194,25 @@ mod tests {
         assert_eq!(LONDON.delivery_date("2020-08-03T23:30:00.000Z"), Some(date("2020-08-04")));
         assert_eq!(monday(date("2026-08-09")), date("2026-08-03"));
         assert_eq!(monday(date("2026-08-03")), date("2026-08-03"));
+    }
+
+    #[test]
+    fn dates_are_typed_with_the_day_first() {
+        let day = NaiveDate::from_ymd_opt(2026, 12, 10).unwrap();
+        assert_eq!(typed_date(day), "Thu 10 Dec 2026");
+        for text in [
+            "2026-12-10",
+            "10/12/2026",
+            "10.12.2026",
+            "10 Dec 2026",
+            "Thu 10 Dec 2026",
+            "Thursday, 10 December 2026",
+        ] {
+            assert_eq!(parse_date(text), Some(day), "{text}");
+        }
+        for text in ["", "12/13/2026", "10 Dec", "10/12/26", "tomorrow", "Thu", "31 Jun 2026"] {
+            assert_eq!(parse_date(text), None, "{text}");
+        }
     }
 
     #[test]

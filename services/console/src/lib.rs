@@ -23,6 +23,7 @@ use common::cli::Checks;
 use common::config::Claims;
 use common::{Pages, Site, SiteContext};
 use futures_util::future::join_all;
+use tokio::sync::watch;
 use url::Url;
 
 use api::{Api, Service};
@@ -42,6 +43,8 @@ pub struct Console {
     clock: Clock,
     /// The console's own origin, as browsers send it.
     origin: String,
+    /// Whether the console stops, for responses that would not end by themselves.
+    stopping: watch::Sender<bool>,
 }
 
 impl Site for Console {
@@ -112,7 +115,12 @@ impl Site for Console {
                 zone: settings.time_zone.parse().map_err(|_| anyhow::anyhow!("an unknown time zone"))?,
             },
             origin: guard::origin(&url),
+            stopping: watch::Sender::new(false),
         })
+    }
+
+    fn stop(&self) {
+        self.stopping.send_replace(true);
     }
 
     async fn dependencies(&self) -> Vec<(&'static str, bool)> {

@@ -6,7 +6,7 @@ use common::RequestContext;
 
 use crate::api::{Api, CallError, Caller};
 use crate::fields::Fields;
-use crate::session::{Person, Session, TooLong};
+use crate::session::{Keys, Person, Session, TooLong};
 
 /// A person who is logged in.
 pub(crate) struct User {
@@ -23,6 +23,11 @@ impl User {
     /// Returns the services as the person may use them.
     pub(crate) fn caller<'a>(&'a self, api: &'a Api) -> Caller<'a> {
         Caller { api, token: &self.session.access_token, context: &self.context }
+    }
+
+    /// Returns true if this is the token of a form that was made for the person.
+    pub(crate) fn is_form_token(&self, keys: &Keys, token: &str) -> bool {
+        keys.is_signature(&self.person.form_owner(), token)
     }
 }
 

@@ -178,6 +178,8 @@ pub trait Site: Sized + Send + Sync + 'static {
     fn open(settings: &Self::Settings, context: &SiteContext) -> anyhow::Result<Self>;
     /// Returns the dependencies and whether each is reachable, for `/readyz`.
     fn dependencies(&self) -> impl Future<Output = Vec<(&'static str, bool)>>;
+    /// Ends responses that would not end by themselves. Called at shutdown.
+    fn stop(&self) {}
 }
 
 /// What the state of a site is created from.

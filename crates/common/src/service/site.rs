@@ -1,7 +1,6 @@
 //! A site: a service of pages for browsers, without a database and an API of its own. Its server, log lines, metrics,
 //! health checks, command line and shutdown are those of every service.
 
-use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -89,7 +88,7 @@ pub async fn start_site<S: Site>(config: SiteConfig<S::Settings>) -> anyhow::Res
         readiness: Data::default(),
     });
     let acceptor = Acceptor(listener.try_clone()?);
-    let (drain_state, worker_state) = (state.drain.clone(), state);
+    let (drain_state, site, worker_state) = (state.drain.clone(), state.site.clone(), state);
     let server = server::serve(listener, &config.server, move || worker_state.app())?;
     let mut background = JoinSet::new();
     background.spawn(metrics::run_upkeep());
@@ -101,7 +100,7 @@ pub async fn start_site<S: Site>(config: SiteConfig<S::Settings>) -> anyhow::Res
         server: tokio::spawn(server),
         acceptor,
         background,
-        finish: Box::pin(ready(())),
+        finish: Box::pin(async move { site.stop() }),
         drain_state,
         drain_time: Duration::from_secs(config.server.drain_seconds),
         shutdown_timeout: Duration::from_secs(config.server.shutdown_seconds),

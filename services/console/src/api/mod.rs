@@ -8,6 +8,7 @@ use actix_web::http::StatusCode;
 use anyhow::anyhow;
 use common::RequestContext;
 use reqwest::header;
+use reqwest::multipart::Form;
 use reqwest::{Client, Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +19,12 @@ use crate::config::Settings;
 
 /// Time for the answer of a probe. Orchestrators wait only one second for `/readyz`.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+
+/// Time for a file to be stored.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Time for a download or a stream of events, which the services end after 30 minutes.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A service that the console calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +101,12 @@ impl CallError {
             _ => None,
         }
     }
+}
+
+/// What the system service returns for a file.
+#[derive(Deserialize)]
+struct Stored {
+    id: String,
 }
 
 /// A successful response.
@@ -205,7 +218,16 @@ impl Caller<'_> {
         response.json().await.map_err(|error| away(service, error.into()))
     }
 
-    /// Opens a download. `headers` of the browser's request are passed on.
+    /// Stores a file, and returns its id.
+    pub(crate) async fn upload(&self, service: Service, form: Form) -> Result<String, CallError> {
+        let request = self.api.call(service, Method::POST, "/v1/files", self.token, self.context);
+        // A photograph takes longer than a page may.
+        let response = self.send(service, request.timeout(UPLOAD_TIMEOUT).multipart(form)).await?;
+        let stored: Stored = response.json().await.map_err(|error| away(service, error.into()))?;
+        Ok(stored.id)
+    }
+
+    /// Opens a download or a stream of events. `headers` of the browser's request are passed on.
     pub(crate) async fn open(
         &self,
         service: Service,
@@ -216,7 +238,7 @@ impl Caller<'_> {
         let path = with_query(path, query);
         let request = self.api.call(service, Method::GET, &path, self.token, self.context);
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
-        self.send(service, request).await
+        self.send(service, request.timeout(OPEN_TIMEOUT)).await
     }
 
     async fn send(&self, service: Service, request: RequestBuilder) -> Result<Response, CallError> {

@@ -9,8 +9,9 @@ use common::RequestContext;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
+use super::uploads;
 use crate::Console;
-use crate::fields::Fields;
+use crate::fields::{FORM_TOKEN, Fields};
 use crate::guard::is_same_origin;
 use crate::login::Login;
 use crate::session::{Cookies, Person, Session};
@@ -90,7 +91,8 @@ async fn refreshed(
     Ok((session.expires_at > now).then_some(session))
 }
 
-/// A form that a person sends: from this origin, and made for this person.
+/// A form that a person sends: from this origin, and made for this person. Its files are stored already, each as a field
+/// of the form.
 pub(crate) struct PostForm {
     pub(crate) user: User,
     pub(crate) fields: Fields,
@@ -101,19 +103,25 @@ impl FromRequest for PostForm {
     type Future = LocalBoxFuture<'static, Result<Self, Failure>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let body = Bytes::from_request(request, payload);
+        let is_multipart = request.content_type().eq_ignore_ascii_case("multipart/form-data");
+        let mut payload = payload.take();
         let request = request.clone();
         async move {
             let Some(console) = request.app_data::<Data<Console>>() else {
                 return Err(anyhow::anyhow!("the app has no state").into());
             };
             check_origin(console, request.headers())?;
-            let fields = Fields::parse(&body.await.map_err(|_| Failure::UnreadableForm)?);
-            let Some(user) = find_user(&request).await? else {
+            let user = find_user(&request).await?;
+            let fields = if is_multipart {
+                uploads::receive(console, &request, &mut payload, user.as_ref()).await?
+            } else {
+                let body = Bytes::from_request(&request, &mut payload).await;
+                Fields::parse(&body.map_err(|_| Failure::UnreadableForm)?)
+            };
+            let Some(user) = user else {
                 return Err(Failure::LoggedOutForm { action: request.path().to_owned(), fields });
             };
-            let owner = user.person.form_owner();
-            if !console.sessions.keys.is_signature(&owner, fields.get(FORM_TOKEN)) {
+            if !user.is_form_token(&console.sessions.keys, fields.get(FORM_TOKEN)) {
                 return Err(Failure::ForeignForm);
             }
             Ok(Self { user, fields })
@@ -121,9 +129,6 @@ impl FromRequest for PostForm {
         .boxed_local()
     }
 }
-
-/// The field of [`User::form_token`].
-pub(crate) const FORM_TOKEN: &str = "form-token";
 
 /// Checks that a write comes from a page of the console.
 ///

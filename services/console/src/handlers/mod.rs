@@ -1,12 +1,14 @@
 //! The pages and forms by their addresses.
 
 mod actions;
+mod events;
 mod extract;
 mod files;
 mod load;
 mod loads;
 mod login;
 mod today;
+mod uploads;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
@@ -31,6 +33,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/loads/{id}", load::page)
         .get("/loads/{id}/{action}", load::form)
         .post("/loads/{id}/{action}", load::submit)
+        .get("/events", events::stream)
         .get("/files/{id}", files::file)
         .get("/login", login::page)
         .get("/login/start", login::start)

@@ -3,7 +3,7 @@
 use chrono::{Days, NaiveDate};
 
 use crate::api::with_query;
-use crate::format::{Clock, monday};
+use crate::format::{Clock, monday, parse_date};
 
 /// Rows on a page.
 const ROWS: &str = "50";
@@ -65,7 +65,11 @@ impl ListQuery {
             ["sort", "cursor"].contains(&name) || FILTERS.iter().any(|filter| filter.name == name)
         };
         let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
-        let known = pairs.map(|(name, value)| (name, value.trim().to_owned()));
+        let known = pairs.map(|(name, value)| {
+            // A typed day; what is none is left for the API to refuse.
+            let day = ["week", "from", "to"].contains(&&*name).then(|| parse_date(&value)).flatten();
+            (name, day.map_or_else(|| value.trim().to_owned(), |day| day.to_string()))
+        });
         Self(known.filter(|(name, value)| is_known(name) && !value.is_empty()).collect())
     }
 
@@ -201,6 +205,7 @@ mod tests {
         ];
         assert_eq!(parameters, expected.map(|(name, value)| (name, value.to_owned())));
         assert_eq!(query.order(), [("sortBy", "weightNet".to_owned()), ("sortDesc", "true".to_owned())]);
+        assert_eq!(ListQuery::parse("from=Wed+5+Aug+2020").get("from"), Some("2020-08-05"));
         assert_eq!(ListQuery::parse("week=soon").parameters(false), []);
         assert_eq!(ListQuery::parse("sort=password").order(), [], "the order of the API");
     }

@@ -6,7 +6,7 @@ use super::actions::{Action, editable};
 use crate::api::FieldError;
 use crate::api::model::{Load, Quality};
 use crate::fields::Fields;
-use crate::format::{Clock, parse_number, typed_number, typed_tonnes};
+use crate::format::{Clock, parse_date, parse_number, typed_date, typed_number, typed_tonnes};
 use crate::session::Person;
 
 /// Measures of quality: the name in the API, and what people read.
@@ -20,6 +20,34 @@ pub(crate) const MEASURES: [(&str, &str); 9] = [
     ("oil", "Oil, %"),
     ("nitrogen", "Nitrogen, %"),
     ("temperature", "Temperature, °C"),
+];
+
+/// The field of a stored file: its id, a space and its name.
+pub(crate) const FILES: &str = "files";
+/// The field of a file that was refused: why.
+pub(crate) const FILE_ERROR: &str = "file-error";
+/// The text fields of forms with files.
+pub(crate) const TEXTS: [&str; 20] = [
+    "form-token",
+    "key",
+    "revision",
+    FILES,
+    "weightGross",
+    "weightTare",
+    "weightNet",
+    "ticketNumber",
+    "vehicleRegistration",
+    "reason",
+    "note",
+    "quality.moisture",
+    "quality.specificWeight",
+    "quality.protein",
+    "quality.hagberg",
+    "quality.screenings",
+    "quality.admixture",
+    "quality.oil",
+    "quality.nitrogen",
+    "quality.temperature",
 ];
 
 /// Reasons of a rejection.
@@ -97,6 +125,8 @@ pub(crate) struct Form {
     pub(crate) fields: Vec<Field>,
     /// Whether it also takes [`MEASURES`], as fields `quality.MEASURE`.
     pub(crate) has_quality: bool,
+    /// Whether it takes files, such as the picture of a ticket.
+    pub(crate) has_files: bool,
 }
 
 impl Form {
@@ -132,7 +162,8 @@ impl Form {
         };
         let has_quality =
             matches!(action, Action::Collect | Action::Prove | Action::Correct | Action::Reject);
-        Self { action, fields, has_quality }
+        let has_files = matches!(action, Action::Collect | Action::Prove | Action::Reject);
+        Self { action, fields, has_quality, has_files }
     }
 
     /// Returns what the fields contain at first.
@@ -160,9 +191,7 @@ impl Form {
         let keeps_weights = matches!(self.action, Action::Edit | Action::Correct);
         match name {
             "reference" => load.reference.clone(),
-            "deliveryDateISO" => {
-                clock.delivery_date(&load.delivery).map(|day| day.to_string()).unwrap_or_default()
-            }
+            "deliveryDateISO" => clock.delivery_date(&load.delivery).map(typed_date).unwrap_or_default(),
             "commodityId" => load.commodity.id.to_string(),
             "weight" => typed_tonnes(load.weight),
             "weightNet" if keeps_weights => typed_tonnes(load.weight_net),
@@ -201,6 +230,7 @@ impl Form {
                 _ if text.is_empty() && self.action == Action::Edit => Some(Value::Null),
                 _ if text.is_empty() => None,
                 Kind::Tonnes => number(field.name, text, &mut errors),
+                Kind::Date => date(field.name, text, &mut errors),
                 Kind::Commodity => text.parse::<i64>().ok().map(|id| json!(id)),
                 _ => Some(json!(text)),
             };
@@ -212,8 +242,16 @@ impl Form {
                 body.insert("quality".to_owned(), json!(quality));
             }
         }
-        if self.action == Action::Prove {
-            body.insert("files".to_owned(), json!([]));
+        if self.has_files {
+            let refused = typed.all(FILE_ERROR).into_iter();
+            errors.extend(
+                refused.map(|error| FieldError { path: FILES.to_owned(), message: error.to_owned() }),
+            );
+            let files = typed.all(FILES).into_iter().map(|file| file.split(' ').next().unwrap_or(file));
+            let files: Vec<_> = files.map(|id| json!({"id": id})).collect();
+            if self.action == Action::Prove || !files.is_empty() {
+                body.insert("files".to_owned(), json!(files));
+            }
         }
         if errors.is_empty() { Ok(Value::Object(body)) } else { Err(errors) }
     }
@@ -229,10 +267,16 @@ impl Form {
             let index =
                 error.path.strip_prefix("quality[").and_then(|rest| rest.split(']').next()?.parse().ok());
             let path = index.and_then(|index: usize| measured.get(index).cloned());
-            FieldError { path: path.unwrap_or_else(|| error.path.clone()), ..error.clone() }
+            let path = path.unwrap_or_else(|| match error.path.split('[').next() {
+                Some(FILES) => FILES.to_owned(),
+                _ => error.path.clone(),
+            });
+            FieldError { path, ..error.clone() }
         };
         let is_of_field = |error: &FieldError| {
-            error.path.starts_with("quality.") || self.fields.iter().any(|field| field.name == error.path)
+            error.path.starts_with("quality.")
+                || self.has_files && error.path.starts_with(FILES)
+                || self.fields.iter().any(|field| field.name == error.path)
         };
         errors.iter().map(place).partition(is_of_field)
     }
@@ -250,6 +294,15 @@ fn number(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value>
             None
         }
     }
+}
+
+fn date(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value> {
+    let day = parse_date(text);
+    if day.is_none() {
+        let message = "is not a date: write it as 10 Dec 2026".to_owned();
+        errors.push(FieldError { path: name.to_owned(), message });
+    }
+    day.map(|day| json!(day.to_string()))
 }
 
 fn quality(typed: &Fields, errors: &mut Vec<FieldError>) -> Vec<Value> {
@@ -306,14 +359,27 @@ mod tests {
             json!([{"measure": "moisture", "value": 14.1}, {"measure": "temperature", "value": -3.0}]);
         assert_eq!(body, json!({"weightNet": 27.1, "ticketNumber": "T-1", "quality": quality, "files": []}));
         let error = |path: &str| FieldError { path: path.to_owned(), message: "must be".to_owned() };
-        let (placed, others) = prove
-            .place(&fields, &[error("quality[1].value"), error("vehicleRegistration"), error("files[0].id")]);
+        let (placed, others) =
+            prove.place(&fields, &[error("quality[1].value"), error("files[0].id"), error("capturedAtUTC")]);
         let paths = |errors: &[FieldError]| errors.iter().map(|error| error.path.clone()).collect::<Vec<_>>();
-        assert_eq!(paths(&placed), ["quality.temperature", "vehicleRegistration"]);
-        assert_eq!(paths(&others), ["files[0].id"]);
+        assert_eq!(paths(&placed), ["quality.temperature", "files"]);
+        assert_eq!(paths(&others), ["capturedAtUTC"]);
         let wrong = typed(&[("weightNet", "1,234"), ("quality.oil", "much")]);
         let errors = prove.body(&wrong, &prove.names()).unwrap_err();
         assert_eq!(paths(&errors), ["weightNet", "quality.oil"]);
+    }
+
+    #[test]
+    fn stored_files_are_sent_and_refused_ones_are_errors() {
+        let collect = form(Action::Collect);
+        let files = typed(&[("files", "id-1 a b.jpg"), ("files", "id-2")]);
+        assert_eq!(collect.body(&files, &[]).unwrap(), json!({"files": [{"id": "id-1"}, {"id": "id-2"}]}));
+        let errors = collect.body(&typed(&[("file-error", "is empty")]), &[]).unwrap_err();
+        assert_eq!((errors[0].path.as_str(), errors[0].message.as_str()), ("files", "is empty"));
+        for action in [Action::Collect, Action::Prove, Action::Reject] {
+            assert!(form(action).names().iter().all(|name| TEXTS.contains(name)), "{action:?}");
+        }
+        assert!(MEASURES.iter().all(|(measure, _)| TEXTS.contains(&format!("quality.{measure}").as_str())));
     }
 
     #[test]
@@ -324,7 +390,7 @@ mod tests {
         let edit = Form::new(Action::Edit, &load, &person("grain"));
         let clock = Clock { zone: chrono_tz::America::New_York };
         let initial = edit.initial(&load, clock);
-        assert_eq!((initial.get("deliveryDateISO"), initial.get("tags")), ("2020-08-03", "a, b"));
+        assert_eq!((initial.get("deliveryDateISO"), initial.get("tags")), ("Mon 3 Aug 2020", "a, b"));
         assert_eq!((initial.get("carrierId"), initial.get("weight")), ("haul", ""));
         assert!(edit.fields.iter().all(|field| field.name != "weightNet"));
     }

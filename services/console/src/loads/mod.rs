@@ -9,4 +9,4 @@ mod forms;
 pub(crate) use actions::{Action, offered};
 pub(crate) use edit::{Conflict, changed, conflicts};
 pub(crate) use filters::{ListQuery, SORTS};
-pub(crate) use forms::{Field, Form, Kind, MEASURES};
+pub(crate) use forms::{FILE_ERROR, FILES, Field, Form, Kind, MEASURES, TEXTS};

@@ -6,7 +6,7 @@ use super::layout::form_token;
 use crate::api::FieldError;
 use crate::api::model::Named;
 use crate::fields::Fields;
-use crate::loads::{Conflict, Field, Form, Kind, MEASURES};
+use crate::loads::{Conflict, FILES, Field, Form, Kind, MEASURES};
 use crate::user::User;
 
 /// What a form suggests: ids and names.
@@ -40,7 +40,8 @@ impl FormView<'_> {
     /// Returns the form.
     pub(crate) fn markup(&self) -> Markup {
         html! {
-            form.fields.card.pad method="post" action=(self.action) {
+            form.fields.card.pad method="post" action=(self.action)
+                enctype=[self.form.has_files.then_some("multipart/form-data")] {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
                 input type="hidden" name="revision" value=(self.revision);
@@ -51,6 +52,7 @@ impl FormView<'_> {
                 }
                 @for field in &self.form.fields { (self.field(field)) }
                 @if self.form.has_quality { (self.quality()) }
+                @if self.form.has_files { (self.files()) }
                 (self.lists())
                 div.actions {
                     button.primary { (self.submit) }
@@ -68,10 +70,9 @@ impl FormView<'_> {
         let is_first =
             error.is_some() && self.errors.first().map(|first| &first.path) == error.map(|own| &own.path);
         html! {
-            div.field.wrong[error.is_some()].conflict[conflict.is_some()] {
+            div.field.wrong[error.is_some()].long[field.kind == Kind::LongText] {
                 label for={ "f-" (field.name) } { (field.label) @if field.is_required { " " span.muted { "(needed)" } } }
                 (self.input(field, value, described.as_deref(), is_first))
-                @if field.kind == Kind::Date && !value.is_empty() { small { (weekday(value)) } }
                 @if let Some(error) = error {
                     p.error id={ "error-" (field.name) } { (capital(&error.message)) }
                 }
@@ -82,12 +83,10 @@ impl FormView<'_> {
 
     fn input(&self, field: &Field, value: &str, described: Option<&str>, is_first: bool) -> Markup {
         let id = format!("f-{}", field.name);
-        let (list, kind, mode) = match field.kind {
-            Kind::Organisation => (Some("organisations"), "text", None),
-            Kind::Driver => (Some("drivers"), "text", None),
-            Kind::Date => (None, "date", None),
-            // Not `decimal`: the keypads of some phones have no point for it.
-            _ => (None, "text", None::<&str>),
+        let list = match field.kind {
+            Kind::Organisation => Some("organisations"),
+            Kind::Driver => Some("drivers"),
+            _ => None,
         };
         match field.kind {
             Kind::LongText => html! {
@@ -108,10 +107,10 @@ impl FormView<'_> {
                     }
                 }
             },
+            // Numbers without `inputmode=decimal`: the keypads of some phones have no point for it.
             _ => html! {
-                input.num[field.kind == Kind::Tonnes] id=(id) name=(field.name) type=(kind) value=(value) list=[list]
-                    inputmode=[mode] aria-describedby=[described] autofocus[is_first] required[field.is_required]
-                    autocomplete="off";
+                input.num[field.kind == Kind::Tonnes] id=(id) name=(field.name) type="text" value=(value) list=[list]
+                    aria-describedby=[described] autofocus[is_first] required[field.is_required] autocomplete="off";
             },
         }
     }
@@ -131,6 +130,22 @@ impl FormView<'_> {
                         @if let Some(error) = error { p.error { (capital(&error.message)) } }
                     }
                 }
+            }
+        }
+    }
+
+    /// The fields of files come last: what precedes them in the form proves whose it is.
+    fn files(&self) -> Markup {
+        let error = self.errors.iter().find(|error| error.path == FILES);
+        html! {
+            div.field.long.wrong[error.is_some()] {
+                @for file in self.typed.all(FILES) {
+                    @let name = file.split_once(' ').map_or(file, |(_, name)| name);
+                    label { input type="checkbox" name=(FILES) value=(file) checked; " " (name) " (stored)" }
+                }
+                label for="f-file" { "Picture of the ticket, or other files" }
+                input #f-file type="file" name="file" multiple accept="image/*,application/pdf";
+                @if let Some(error) = error { p.error { (capital(&error.message)) } }
             }
         }
     }
@@ -174,10 +189,6 @@ pub(crate) fn notices(errors: &[FieldError]) -> Markup {
             }
         }
     }
-}
-
-fn weekday(date: &str) -> String {
-    date.parse::<chrono::NaiveDate>().map(|date| date.format("%A %-d %B %Y").to_string()).unwrap_or_default()
 }
 
 /// Returns a sentence from the message of an error, which lacks its subject: the label stands above.

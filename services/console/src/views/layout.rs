@@ -1,5 +1,6 @@
 //! What all pages have: the head, the navigation, and the parts that several of them use.
 
+use chrono::{SecondsFormat, Utc};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::user::User;
@@ -25,10 +26,11 @@ impl Asset {
     }
 }
 
-/// The stylesheet, and the module that makes lists quicker to use.
-pub(crate) const ASSETS: [Asset; 2] = [
+/// The stylesheet, the module that makes lists quicker to use, and the one that tells of changes.
+pub(crate) const ASSETS: [Asset; 3] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
+    Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
 ];
 
 /// FNV-1a: enough to tell two versions of a file apart.
@@ -103,7 +105,7 @@ fn document(title: &str, body: &Markup) -> Markup {
 }
 
 fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
-    let [style, script] = &ASSETS;
+    let [style, script, _] = &ASSETS;
     html! {
         (DOCTYPE)
         html lang="en-GB" {
@@ -117,6 +119,18 @@ fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
             }
             body { (body) }
         }
+    }
+}
+
+/// Returns where a page tells that loads have changed since it was made: those of its rows, or this one.
+pub(super) fn live(load: Option<&str>) -> Markup {
+    let [.., script] = &ASSETS;
+    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    html! {
+        p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(now) {
+            span {} " " a href="" { "Show" }
+        }
+        script type="module" src=(script.path()) {}
     }
 }
 

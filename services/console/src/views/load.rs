@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::layout::status;
+use super::layout::{live, status};
 use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Party, Quality, Weight};
 use crate::api::segment;
 use crate::format::{Clock, difference, number, tonnes};
@@ -46,6 +46,7 @@ impl LoadView<'_> {
                 small { "revision " (load.revision) }
                 div.actions { @for action in self.actions { (self.button(*action)) } }
             }
+            (live(Some(&load.id)))
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             div.grid.two {

@@ -3,11 +3,11 @@
 use chrono::NaiveDate;
 use maud::{Markup, html};
 
-use super::layout::{form_token, status};
+use super::layout::{form_token, live, status};
 use crate::api::model::{ActionResult, ActionResults, Load, Named, Summary};
 use crate::api::{segment, with_query};
 use crate::fields::Fields;
-use crate::format::{Clock, difference, number, tonnes};
+use crate::format::{Clock, difference, number, tonnes, typed_date};
 use crate::loads::{ListQuery, SORTS};
 use crate::user::User;
 
@@ -43,6 +43,7 @@ impl ListView<'_> {
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (self.filters())
+            (live(None))
             @if let Some(loads) = self.loads {
                 @if loads.is_empty() { (self.empty()) } @else { (self.table(loads)) }
             }
@@ -100,6 +101,7 @@ impl ListView<'_> {
     fn filter_fields(&self) -> Markup {
         let query = self.query;
         let value = |name: &str| query.get(name).unwrap_or_default().to_owned();
+        let day = |name: &str| value(name).parse().map_or_else(|_| value(name), typed_date);
         let own = [
             "status",
             "carrier",
@@ -143,7 +145,7 @@ impl ListView<'_> {
             @for (name, label) in [("week", "Week of"), ("from", "Delivery from"), ("to", "Delivery until")] {
                 div.field {
                     label for={ "q-" (name) } { (label) }
-                    input id={ "q-" (name) } name=(name) type="date" value=(value(name));
+                    input id={ "q-" (name) } name=(name) value=(day(name)) placeholder="10 Dec 2026" autocomplete="off";
                 }
             }
             label { input type="checkbox" name="overdue" value="on" checked[query.get("overdue").is_some()]; " Overdue" }
@@ -216,7 +218,7 @@ impl ListView<'_> {
             [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
         let net = load.weight_net.or(load.collection.as_ref().and_then(|collection| collection.weight_net));
         html! {
-            tr {
+            tr data-id=(load.id) {
                 @if self.may_write {
                     td.pick {
                         input type="checkbox" name="ids" value=(load.id) aria-label={ "Select " (load.reference) }

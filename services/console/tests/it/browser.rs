@@ -54,6 +54,11 @@ impl Browser {
         self.send(self.client.get(format!("{}{path}", self.url))).await
     }
 
+    /// Opens a stream.
+    pub async fn open(&self, path: &str) -> reqwest::Response {
+        self.client.get(format!("{}{path}", self.url)).header(COOKIE, self.cookies()).send().await.unwrap()
+    }
+
     /// Sends a form from a page of the console.
     pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
         self.post_from(path, fields, &self.url).await
@@ -85,6 +90,25 @@ impl Browser {
         }
         let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         self.post(action, &fields).await
+    }
+
+    /// Sends a form of a page with changed fields and a file, as a browser does: the file after the fields.
+    pub async fn send_file(
+        &self,
+        page: &Reply,
+        action: &str,
+        changes: &[(&str, &str)],
+        (name, media_type, bytes): (&str, &str, Vec<u8>),
+    ) -> Reply {
+        let mut form = reqwest::multipart::Form::new();
+        for (name, value) in page.fields(action).into_iter().filter(|(name, _)| name != "file") {
+            let changed = changes.iter().find(|(known, _)| *known == name);
+            form = form.text(name, changed.map_or(value, |(_, value)| (*value).to_owned()));
+        }
+        let part = reqwest::multipart::Part::bytes(bytes).file_name(name.to_owned());
+        let form = form.part("file", part.mime_str(media_type).unwrap());
+        let request = self.client.post(format!("{}{action}", self.url)).multipart(form);
+        self.send(request.header("origin", &self.url)).await
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Reply {

@@ -212,6 +212,27 @@ fn chrono_today() -> String {
 }
 
 #[test]
+fn changes_are_told_as_they_happen() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        assert!(browser.get("/loads").await.ok().contains(&format!("<tr data-id=\"{id}\">")));
+        let mut stream = browser.open("/events").await;
+        assert_eq!(stream.headers()["content-type"], "text/event-stream");
+        let note = json!({"text": "Gate 3"});
+        office.logistics.post(&format!("/v1/loads/{id}/notes")).by(&ruth()).json(&note).send().await.ok();
+        let read = testkit::read_until(&mut stream, "Gate 3").await;
+        assert!(read.contains("event: load.noted") && read.contains(&id), "{read}");
+        assert_eq!(Browser::new(&office.console.url).get("/events").await.status, 303);
+        // The stream ends when the console stops, instead of delaying it.
+        let begun = std::time::Instant::now();
+        let (_, rest) = tokio::join!(office.console.running.stop(), stream.text());
+        assert!(rest.is_ok() && begun.elapsed().as_secs() < 4, "{rest:?} {:?}", begun.elapsed());
+    });
+}
+
+#[test]
 fn a_service_that_is_away_leaves_the_rest() {
     testkit::block_on(async {
         let office = Office::start().await;

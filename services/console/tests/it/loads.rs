@@ -132,6 +132,52 @@ fn a_form_that_is_sent_twice_makes_one_record() {
     });
 }
 
+/// The first bytes of a JPEG, and a text.
+fn photograph(text: &str) -> Vec<u8> {
+    let header = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
+    [header, text.as_bytes(), b"\xff\xd9"].concat()
+}
+
+#[test]
+fn the_picture_of_a_ticket_goes_from_the_driver_to_the_office() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let sent = json!({"loadId": id, "driverId": "driver-megan"});
+        office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
+        let driver = office.browser("driver-megan").await;
+        let path = format!("/loads/{id}/prove");
+        let form = driver.get(&path).await;
+        let picture = ("ticket \"1\".jpg", "image/jpeg", photograph("ticket"));
+        // No picture by its content.
+        let text = ("ticket.jpg", "image/jpeg", b"text".to_vec());
+        let reply = driver.send_file(&form, &path, &[("weightNet", "27.1")], text).await;
+        assert!(reply.status == 400 && reply.text.contains("class=\"error\""), "{}", reply.text);
+        // A stored file survives a form that is refused for another reason.
+        let reply = driver.send_file(&form, &path, &[("weightNet", "1,234")], picture).await;
+        assert!(
+            reply.status == 400 && reply.text.contains("ticket &quot;1&quot;.jpg (stored)"),
+            "{}",
+            reply.text
+        );
+        let typed = [("weightNet", "27.10"), ("ticketNumber", "T-1"), ("vehicleRegistration", "VX17 RTH")];
+        let reply =
+            driver.send_file(&reply, &path, &typed, ("", "application/octet-stream", Vec::new())).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
+        let page = office.browser("owen").await.get(&format!("/loads/{id}")).await.ok();
+        let file = page.split("src=\"/files/").nth(1).unwrap().split('?').next().unwrap().to_owned();
+        let reply = office.browser("owen").await.get(&format!("/files/{file}")).await;
+        assert_eq!((reply.status, reply.header("content-type")), (200, "image/jpeg"));
+
+        // Nothing is stored for a form of somebody else.
+        let stranger = office.browser("silas").await;
+        let reply = stranger.send_file(&form, &path, &[], ("a.jpg", "image/jpeg", photograph("a"))).await;
+        assert_eq!(reply.status, 403);
+        let silas = user("silas", "somewhere-else", "Somewhere Else Ltd");
+        assert_eq!(office.system.get("/v1/files").by(&silas).send().await.ok(), json!([]));
+    });
+}
+
 #[test]
 fn nobody_sees_more_than_the_api_shows() {
     testkit::block_on(async {
