@@ -36,19 +36,11 @@ for (const form of document.querySelectorAll("form[data-list]")) {
   addEventListener("pageshow", show);
 }
 
+// Escape closes a menu.
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, select, textarea");
-  if (event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey) {
-    const search = document.getElementById("search");
-    if (search) {
-      event.preventDefault();
-      search.focus();
-    }
-  }
-  if (event.key === "Escape") {
-    for (const menu of document.querySelectorAll("details.menu[open]")) {
-      menu.open = false;
-      menu.querySelector("summary").focus();
-    }
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
   }
 });

@@ -31,8 +31,8 @@ function end() {
 channel.onmessage = ({ data }) => (data ? tell(data) : end());
 
 // One stream for all tabs of the browser: the others wait for the lock, and get the events from the tab that has it.
-navigator.locks?.request("drover-events", () => new Promise(() => {
-  const source = new EventSource("/events");
+if (notice) navigator.locks?.request("drover-events", () => new Promise(() => {
+  const source = new EventSource(`/events?after=${encodeURIComponent(notice.dataset.after)}`);
   for (const type of TYPES) {
     source.addEventListener(type, ({ data }) => {
       const event = JSON.parse(data);

@@ -25,6 +25,11 @@ impl User {
         Caller { api, token: &self.session.access_token, context: &self.context }
     }
 
+    /// Returns true for people without an organisation, who see the loads that were sent to them.
+    pub(crate) fn is_driver(&self) -> bool {
+        self.person.organisation_id.is_none() && !self.person.is_admin
+    }
+
     /// Returns true if this is the token of a form that was made for the person.
     pub(crate) fn is_form_token(&self, keys: &Keys, token: &str) -> bool {
         keys.is_signature(&self.person.form_owner(), token)

@@ -156,6 +156,13 @@ pub(crate) struct Change {
     pub(crate) to: Value,
 }
 
+/// A page of the feed of events, of which only the position is used.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FeedPage {
+    pub(crate) cursor: String,
+}
+
 /// A driver of a load.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::extract::PostForm;
-use super::loads::{find_organisations, is_driver};
+use super::loads::find_organisations;
 use super::{html, html_with, new_key};
 use crate::Console;
 use crate::api::model::{ActionResults, Load};
@@ -62,7 +62,7 @@ async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result
         return Err(Failure::NotFound);
     }
     let (loads, organisations) =
-        futures_util::join!(find_loads(&caller, &ids), find_organisations(&caller, is_driver(user)));
+        futures_util::join!(find_loads(&caller, &ids), find_organisations(&caller, user.is_driver()));
     let loads = loads?;
     let error = error.or_else(|| loads.is_empty().then_some("Select at least one load in the list."));
     let page = Confirmation {

@@ -91,8 +91,8 @@ async fn refreshed(
     Ok((session.expires_at > now).then_some(session))
 }
 
-/// A form that a person sends: from this origin, and made for this person. Its files are stored already, each as a field
-/// of the form.
+/// A form that a person sends: from this origin, and made for this person. Its files are stored already, each as a
+/// field of the form.
 pub(crate) struct PostForm {
     pub(crate) user: User,
     pub(crate) fields: Fields,

@@ -7,8 +7,9 @@ use maud::html as markup;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::events::find_position;
 use super::extract::PostForm;
-use super::loads::{borrowed, find_organisations, is_driver};
+use super::loads::{borrowed, find_organisations};
 use super::{html, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::{Driver, Event, FileInfo, Load, Named};
@@ -35,12 +36,13 @@ pub(super) async fn page(
     let list = ListQuery::parse(parameters.get("list"));
     let path = load_path(&id);
     let (events_path, drivers_path) = (format!("{path}/events"), format!("{path}/drivers"));
-    let list_page = list.page(is_driver(&user));
+    let list_page = list.page(user.is_driver());
     let list_page = borrowed(&list_page);
-    let (load, events, drivers, listed) = futures_util::join!(
+    let (load, events, drivers, position, listed) = futures_util::join!(
         caller.get::<Load>(Service::Logistics, &path, &[]),
         caller.get::<Vec<Event>>(Service::Logistics, &events_path, &[("limit", "100")]),
         caller.get::<Vec<Driver>>(Service::Logistics, &drivers_path, &[]),
+        find_position(&caller),
         async {
             // Only somebody who comes from a list goes on in it.
             match parameters.find("list") {
@@ -70,6 +72,7 @@ pub(super) async fn page(
         neighbours: neighbours(&listed, &load.id, &list),
         list: &list.path(),
         missing: &missing,
+        position: position.as_ref(),
         done: parameters.find("done").and_then(Action::of_slug).map(done),
     };
     Ok(html(&document(&user, Section::Loads, &load.reference, &view.markup())))
@@ -120,7 +123,7 @@ fn done(action: Action) -> &'static str {
         Action::Accept => "Accepted.",
         Action::SendToCarrier | Action::SendToDriver => "Sent.",
         Action::Reject => "The rejection is recorded.",
-        Action::Cancel => "Cancelled. You can reopen the load.",
+        Action::Cancel => "Cancelled.",
         Action::Reopen => "Reopened.",
         Action::Note => "The note is written.",
     }
@@ -172,7 +175,7 @@ async fn show(
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
     let form = Form::new(action, load, &user.person);
-    let suggestions = find_suggestions(&caller, &form, is_driver(user)).await;
+    let suggestions = find_suggestions(&caller, &form, user.is_driver()).await;
     let (placed, others) = form.place(shown.typed, shown.errors);
     let back = format!("/loads/{}", segment(&load.id));
     let view = FormView {

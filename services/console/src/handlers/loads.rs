@@ -4,6 +4,7 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 
+use super::events::find_position;
 use super::files::download;
 use super::{html_with, optional};
 use crate::Console;
@@ -21,14 +22,15 @@ pub(super) async fn page(
 ) -> Result<HttpResponse, Failure> {
     let query = ListQuery::parse(request.query_string());
     let caller = user.caller(&console.api);
-    let is_driver = is_driver(&user);
+    let is_driver = user.is_driver();
     let (page, filters) = (query.page(is_driver), query.parameters(is_driver));
     let (page, filters) = (borrowed(&page), borrowed(&filters));
-    let (loads, summary, commodities, organisations) = futures_util::join!(
+    let (loads, summary, commodities, organisations, position) = futures_util::join!(
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &page),
         caller.get::<Summary>(Service::Logistics, "/v1/loads/summary", &filters),
         caller.get::<Vec<Named>>(Service::Logistics, "/v1/commodities", &[]),
         find_organisations(&caller, is_driver),
+        find_position(&caller),
     );
     let mut missing = Vec::new();
     // A filter that the API refuses is said in its own words.
@@ -48,6 +50,7 @@ pub(super) async fn page(
         commodities: &commodities,
         organisations: &organisations,
         missing: &missing,
+        position: position.as_ref(),
         may_write: !is_driver && !user.person.is_viewer && !user.person.is_weigher,
     };
     let status = if loads.is_some() { 200 } else { 503 };
@@ -67,7 +70,7 @@ pub(super) async fn export(
     path: Path<ExportPath>,
 ) -> Result<HttpResponse, Failure> {
     let query = ListQuery::parse(request.query_string());
-    let mut parameters = query.parameters(is_driver(&user));
+    let mut parameters = query.parameters(user.is_driver());
     parameters.extend(query.order());
     match path.format.as_str() {
         "xlsx" => parameters.push(("format", "XLSX".to_owned())),
@@ -77,11 +80,6 @@ pub(super) async fn export(
     }
     let place = (Service::Logistics, "/v1/loads");
     download(&console, &user, &request, place, &borrowed(&parameters)).await
-}
-
-/// Returns true for people without an organisation, who see the loads that were sent to them.
-pub(super) fn is_driver(user: &User) -> bool {
-    user.person.organisation_id.is_none() && !user.person.is_admin
 }
 
 pub(super) fn borrowed<'a>(parameters: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {

@@ -1,6 +1,5 @@
 //! What all pages have: the head, the navigation, and the parts that several of them use.
 
-use chrono::{SecondsFormat, Utc};
 use maud::{DOCTYPE, Markup, html};
 
 use crate::user::User;
@@ -122,12 +121,18 @@ fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
     }
 }
 
+/// Where the feed of events was when a page was made, and when that was.
+pub(crate) struct Position {
+    pub(crate) cursor: String,
+    pub(crate) at: String,
+}
+
 /// Returns where a page tells that loads have changed since it was made: those of its rows, or this one.
-pub(super) fn live(load: Option<&str>) -> Markup {
+pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
+    let Some(Position { cursor, at }) = position else { return html! {} };
     let [.., script] = &ASSETS;
-    let now = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     html! {
-        p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(now) {
+        p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
             span {} " " a href="" { "Show" }
         }
         script type="module" src=(script.path()) {}

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::layout::{live, status};
+use super::layout::{Position, live, status};
 use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Party, Quality, Weight};
 use crate::api::segment;
 use crate::format::{Clock, difference, number, tonnes};
@@ -26,6 +26,8 @@ pub(crate) struct LoadView<'a> {
     pub(crate) missing: &'a [String],
     /// What has just been done.
     pub(crate) done: Option<&'a str>,
+    /// The position of the feed of events.
+    pub(crate) position: Option<&'a Position>,
 }
 
 impl LoadView<'_> {
@@ -46,8 +48,15 @@ impl LoadView<'_> {
                 small { "revision " (load.revision) }
                 div.actions { @for action in self.actions { (self.button(*action)) } }
             }
-            (live(Some(&load.id)))
-            @if let Some(done) = self.done { p.notice role="status" { (done) } }
+            (live(Some(&load.id), self.position))
+            @if let Some(done) = self.done {
+                p.notice role="status" {
+                    (done)
+                    @if self.actions.contains(&Action::Reopen) {
+                        " " a href={ "/loads/" (segment(&load.id)) "/reopen" } { "Undo" }
+                    }
+                }
+            }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             div.grid.two {
                 div { (self.weights()) (self.history()) }
@@ -89,7 +98,7 @@ impl LoadView<'_> {
                     } @else { p.muted { "There is no picture of a ticket." } }
                     div {
                         table.weights {
-                            thead { tr { th {} th.num { "Net t" } th.num { "Gross t" } th.num { "Tare t" } } }
+                            thead { tr { td {} th.num { "Net t" } th.num { "Gross t" } th.num { "Tare t" } } }
                             tbody {
                                 (weights_row("Planned", load.weight, None, None))
                                 @if let Some(collection) = &load.collection {

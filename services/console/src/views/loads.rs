@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use maud::{Markup, html};
 
-use super::layout::{form_token, live, status};
+use super::layout::{Position, form_token, live, status};
 use crate::api::model::{ActionResult, ActionResults, Load, Named, Summary};
 use crate::api::{segment, with_query};
 use crate::fields::Fields;
@@ -30,6 +30,8 @@ pub(crate) struct ListView<'a> {
     pub(crate) missing: &'a [String],
     /// Whether the person may do something to loads.
     pub(crate) may_write: bool,
+    /// The position of the feed of events.
+    pub(crate) position: Option<&'a Position>,
 }
 
 impl ListView<'_> {
@@ -43,7 +45,7 @@ impl ListView<'_> {
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (self.filters())
-            (live(None))
+            (live(None, self.position))
             @if let Some(loads) = self.loads {
                 @if loads.is_empty() { (self.empty()) } @else { (self.table(loads)) }
             }

@@ -8,4 +8,4 @@ pub(crate) mod login;
 pub(crate) mod messages;
 pub(crate) mod today;
 
-pub(crate) use layout::{ASSETS, Section, page, status};
+pub(crate) use layout::{ASSETS, Position, Section, page, status};

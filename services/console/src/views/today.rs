@@ -87,7 +87,7 @@ impl TodayView<'_> {
             section.card {
                 header { h2 { "Tonnes delivered by delivery date, last " (DAYS) " days" } small { (number(total)) " t" } }
                 div.pad {
-                    svg.bars viewBox="0 0 690 134" role="img"
+                    svg.bars viewBox="0 0 690 134" role="group"
                         aria-label={ "Tonnes delivered on each of the last " (DAYS) " days, " (number(total)) " in all" } {
                         line x1="36" y1="110" x2="680" y2="110" {}
                         @if step > 0.0 {
@@ -98,10 +98,11 @@ impl TodayView<'_> {
                         @for (index, day) in &days {
                             @let tonnes = net(*day);
                             @let bar = height(tonnes);
-                            a href=(with_query("/loads", &[("status", "completed"), ("from", &day.to_string()), ("to", &day.to_string())])) {
-                                rect x=(38 + index * BAR_STEP) y=(format!("{:.1}", CHART_HEIGHT - bar)) width="15"
-                                    height=(format!("{bar:.1}")) rx="2" {
-                                    title { (self.clock.day(*day)) ": " (number(tonnes)) " t" }
+                            @if tonnes > 0.0 {
+                                @let text = format!("{}: {} t", self.clock.day(*day), number(tonnes));
+                                a href=(list_of(*day)) aria-label=(text) {
+                                    rect x=(38 + index * BAR_STEP) y=(format!("{:.1}", CHART_HEIGHT - bar)) width="15"
+                                        height=(format!("{bar:.1}")) rx="2" { title { (text) } }
                                 }
                             }
                             @if monday(*day) == *day {
@@ -158,6 +159,12 @@ impl Tile {
             }
         }
     }
+}
+
+/// Returns the address of what was delivered on a day.
+fn list_of(day: NaiveDate) -> String {
+    let day = day.to_string();
+    with_query("/loads", &[("status", "completed"), ("from", &day), ("to", &day)])
 }
 
 /// Returns a round number of tonnes, of which twice as many are the height of the chart.

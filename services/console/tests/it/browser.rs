@@ -102,8 +102,8 @@ impl Browser {
     ) -> Reply {
         let mut form = reqwest::multipart::Form::new();
         for (name, value) in page.fields(action).into_iter().filter(|(name, _)| name != "file") {
-            let changed = changes.iter().find(|(known, _)| *known == name);
-            form = form.text(name, changed.map_or(value, |(_, value)| (*value).to_owned()));
+            let typed = changes.iter().find(|(known, _)| *known == name);
+            form = form.text(name, typed.map_or(value, |(_, value)| (*value).to_owned()));
         }
         let part = reqwest::multipart::Part::bytes(bytes).file_name(name.to_owned());
         let form = form.part("file", part.mime_str(media_type).unwrap());
