@@ -144,7 +144,7 @@ impl Provider {
         let verifier = PkceCodeVerifier::new(attempt.verifier.clone());
         let request = client.exchange_code(AuthorizationCode::new(code))?.set_pkce_verifier(verifier);
         let tokens = request.request_async(&|request| self.send(request)).await;
-        let tokens = tokens.map_err(|error| anyhow!("the provider does not exchange the code: {error}"))?;
+        let tokens = tokens.context("the provider does not exchange the code")?;
         let nonce = Nonce::new(attempt.nonce.clone());
         if verify(&client, &tokens, &nonce).is_err() {
             // The provider may have new keys.
@@ -164,7 +164,7 @@ impl Provider {
             let refresh_token = RefreshToken::new(token.clone());
             let request = client.exchange_refresh_token(&refresh_token)?;
             let tokens = request.request_async(&|request| self.send(request)).await;
-            let tokens = tokens.map_err(|error| anyhow!("the provider does not refresh: {error}"))?;
+            let tokens = tokens.context("the provider does not refresh")?;
             let refreshed = session(&tokens, now, before.ends_at);
             Ok::<_, anyhow::Error>(Session {
                 refresh_token: refreshed.refresh_token.or(Some(token.clone())),
@@ -172,6 +172,10 @@ impl Provider {
                 ..refreshed
             })
         };
+        // With a provider that keeps refresh tokens, an earlier result may be too old.
+        if self.refreshed.get(&token).await.is_some_and(|known| known.expires_at <= now) {
+            self.refreshed.invalidate(&token).await;
+        }
         let refreshed = self.refreshed.try_get_with(token.clone(), call).await;
         refreshed.map_err(|error: Arc<anyhow::Error>| anyhow!("{error:#}"))
     }
@@ -226,7 +230,7 @@ impl Provider {
             }
             Err(error) => match known {
                 Some((_, metadata)) if !is_fresh => Ok(metadata),
-                _ => Err(anyhow!("the metadata of the provider cannot be read: {error}")),
+                _ => Err(anyhow::Error::new(error).context("the metadata of the provider cannot be read")),
             },
         }
     }
@@ -268,5 +272,5 @@ pub(crate) enum HttpError {
 fn verify(client: &Client, tokens: &CoreTokenResponse, nonce: &Nonce) -> anyhow::Result<()> {
     let token = tokens.id_token().context("the provider sent no ID token: add the scope openid")?;
     let claims: Result<&CoreIdTokenClaims, _> = token.claims(&client.id_token_verifier(), nonce);
-    claims.map(drop).map_err(|error| anyhow!("the ID token is not accepted: {error}"))
+    claims.map(drop).context("the ID token is not accepted")
 }

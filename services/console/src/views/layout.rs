@@ -61,7 +61,7 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
         &html! {
             a.skip href="#main" { "Skip to the content" }
             @if user.is_development {
-                p.development role="note" {
+                aside.development aria-label="Demonstration" {
                     "Demonstration: the console accepts development tokens, so anybody can be anybody. "
                     a href="/login" { "Be somebody else" }
                 }
