@@ -5,17 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::files::{Files, is_rust, wrong_lines};
 
 /// Files and folders that each service has.
-const FILES: [&str; 9] = [
-    "Cargo.toml",
-    "migrations/postgres/",
-    "migrations/sqlite/",
-    "openapi.json",
-    "src/config.rs",
-    "src/lib.rs",
-    "src/main.rs",
-    "src/schema.rs",
-    "tests/it/main.rs",
-];
+const FILES: [&str; 5] = ["Cargo.toml", "src/config.rs", "src/lib.rs", "src/main.rs", "tests/it/main.rs"];
+/// Those of services with a database and an API.
+const API_FILES: [&str; 4] = ["migrations/postgres/", "migrations/sqlite/", "openapi.json", "src/schema.rs"];
+/// The service without a database and an API.
+const SITE: &str = "console";
 /// Ends of the names of settings that contain secrets.
 const SECRETS: [&str; 5] = ["_key", "secret", "secrets", "password", "token"];
 /// Versions that migrations of two services have since 1.0: a migration that has landed is never renamed.
@@ -30,7 +24,10 @@ pub fn missing_files(files: &Files) -> Vec<String> {
     if services.is_empty() {
         return vec!["services/: there are no services: tell tests/structure where they are".to_owned()];
     }
-    let needed = services.iter().flat_map(|service| FILES.map(|file| format!("services/{service}/{file}")));
+    let needed = services.iter().flat_map(|service| {
+        let of_api = API_FILES.iter().filter(move |_| service != SITE);
+        FILES.iter().chain(of_api).map(move |file| format!("services/{service}/{file}"))
+    });
     let missing = needed.filter(|needed| !files.keys().any(|path| path.starts_with(needed)));
     missing.map(|path| format!("{path}: missing: add it as in the other services")).collect()
 }

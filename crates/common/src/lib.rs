@@ -32,7 +32,7 @@ pub mod wire;
 
 pub use auth::{
     Admin, Authorized, Caller, CallerObserver, IssuerKeys, KeyLoader, Member, MemberOrAdmin, Organisation,
-    Policy, Role, SERVICE_ACCOUNT_PREFIX, Verifier, Visitor,
+    Policy, Role, SERVICE_ACCOUNT_PREFIX, Verifier, Visitor, is_trusted as is_trusted_url,
 };
 pub use clients::system;
 pub use config::Config;
@@ -54,7 +54,10 @@ pub use search::{
     Cursor, IdBatch, ListParams, OffsetParams, PageParams, PageRequest, ResultPage, SortDefinition, Sorting,
     offset_links, parse_words, stream_by_ids, stream_pages,
 };
-pub use service::{Running, Service, ServiceContext, backfill, cli, migrations, openapi, start};
+pub use service::{
+    Pages, Running, Service, ServiceContext, Site, SiteContext, backfill, cli, migrations, openapi, start,
+    start_site,
+};
 pub use telemetry::context::RequestContext;
 pub use telemetry::logs::FailureStreak;
 pub use telemetry::traces;

@@ -35,7 +35,7 @@ pub use in_process::{
     servers::{PgBouncer, PostgresServer, Redis, S3, redis_url},
     standby_exports::assert_exports_read_from_standby,
     system_stub::SystemStub,
-    user::{AUDIENCE, ISSUER, User, jwks_file},
+    user::{AUDIENCE, ISSUER, User, jwks_file, key_pem},
 };
 
 /// Defines tests that run on SQLite and on PostgreSQL, as `name::sqlite` and `name::postgres`.

@@ -81,8 +81,8 @@ pub struct UpArgs {
     /// Folder for databases, files, keys and logs; made if it is missing
     #[arg(long, value_name = "DIR", default_value = "data")]
     pub data: PathBuf,
-    /// Port of the system service; logistics and livestock take the next two
-    #[arg(long, value_name = "PORT", default_value_t = 8081, value_parser = clap::value_parser!(u16).range(1..=65533))]
+    /// Port of the system service; logistics, livestock and the console take the next three
+    #[arg(long, value_name = "PORT", default_value_t = 8081, value_parser = clap::value_parser!(u16).range(1..=65532))]
     pub port: u16,
     /// Backends
     #[command(flatten)]
@@ -94,7 +94,8 @@ pub struct UpArgs {
     /// machine and without TLS. The secret that signs them is kept in DIR/auth/webhook-secret and printed
     #[arg(long, value_name = "URL", value_parser = one_of(&["https://", "http://"]), conflicts_with = "demo")]
     pub webhook: Option<String>,
-    /// Fill the services with a sample market, run the examples of deploy/examples and print the events of logistics
+    /// Fill the services with a sample market, run the examples of deploy/examples, print the events of logistics and
+    /// start the console
     #[arg(long)]
     pub demo: bool,
     /// With --demo: print the requests and responses of the examples

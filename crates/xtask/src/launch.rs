@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
-use testkit::processes::checkout::SERVICES;
+use testkit::processes::checkout::{PROGRAMS, SERVICES};
 use testkit::processes::environment::{Environment, variables};
 use testkit::processes::folder_lock::FolderLock;
 use testkit::processes::http::{Body, HttpClient};
@@ -73,16 +73,17 @@ pub fn launch(
     interrupt: &Interrupt,
 ) -> Result<Running> {
     let (first, count) = (config.first_port.unwrap_or_default(), config.count()?);
+    let names = &PROGRAMS[..if config.console { PROGRAMS.len() } else { SERVICES.len() }];
     // The lock comes first: a second `up` on the folder reports the lock, not the port.
     let lock = FolderLock::acquire(&config.data)?;
     ports::check_free(first, count)?;
     let keys = DevKeys::load_or_create(&config.data)?;
     config.programs = match programs {
-        Programs::Build(profile) => programs::services(profile, interrupt)?,
+        Programs::Build(profile) => programs::build(names, profile, interrupt)?,
         Programs::Existing(folder) => folder.to_owned(),
     };
     ports::check_free(first, count)?; // the build may have taken minutes
-    println!("starting {} on ports {first} to {}", SERVICES.join(", "), first + count - 1);
+    println!("starting {} on ports {first} to {}", names.join(", "), first + count - 1);
     let mut stack = Stack::spawn(config.services()?, Some(lock))?;
     stack.wait_ready(|| interrupt.check())?;
     let url = stack.services[0].url("/readyz");

@@ -1,4 +1,4 @@
-//! `up`: runs the three services on this machine until Ctrl-C.
+//! `up`: runs the three services, and for a demonstration the console, on this machine until Ctrl-C.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use testkit::market::seed;
+use testkit::processes::checkout::CONSOLE;
 use testkit::processes::environment::variables;
 use testkit::processes::interrupt::Interrupt;
 use testkit::processes::service::ServiceConfig;
@@ -30,6 +31,7 @@ pub fn run(args: &UpArgs, interrupt: &Interrupt) -> Result<()> {
             environment.extend(variables([("SERVICE__WEBHOOK_ALLOW_PRIVATE", "true".to_owned())]));
         }
     }
+    config.console = args.demo;
     if args.demo {
         for environment in &mut config.environment {
             environment.extend(variables([("SERVER__DEMO_DATA", "true".to_owned())]));
@@ -90,7 +92,7 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys, environ
             [
                 service.name.to_owned(),
                 url.clone(),
-                format!("{url}/docs/"),
+                if service.name == CONSOLE { String::new() } else { format!("{url}/docs/") },
                 service.log().display().to_string(),
             ]
         })
@@ -103,6 +105,11 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys, environ
         org_name: Some("Penybont Farm"),
         roles: &[],
     };
+    // The last line, where it is seen.
+    let console = services.iter().find(|service| service.name == CONSOLE);
+    let console =
+        console.map(|console| format!("\nOpen the console and choose who to be: {}/\n", console.url()));
+    let console = console.unwrap_or_default();
     let token = carys.token(keys, TOKEN_TTL);
     let admin = ["admin".to_owned()];
     let docs_token = Identity { roles: &admin, ..carys }.token(keys, TOKEN_TTL);
@@ -113,7 +120,7 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys, environ
          every operation succeeds with its example:\n\n  {docs_token}\n\n\
          Base URLs and a token for each person of the examples, in another terminal:\n\n  . '{}'\n\n\
          A token for another user: cargo xtask token --data '{}' --user NAME --org ORGANISATION\n\
-         Ctrl-C stops everything.\n",
+         Ctrl-C stops everything.\n{console}",
         text_table::render(["service", "base URL", "documentation", "log"], &rows),
         services[1].url(),
         environment.display(),

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
+use testkit::processes::checkout::PROGRAMS;
 use testkit::processes::interrupt::{self, Interrupt, Interrupted};
 use testkit::processes::programs::{self, Profile};
 use testkit::processes::servers::Servers;
@@ -129,7 +130,7 @@ fn run(cli: &Cli, stop: &Interrupt) -> Result<()> {
     let names = if cli.names.is_empty() { Name::value_variants() } else { &cli.names };
     let programs = match &cli.programs {
         Some(programs) => programs.clone(),
-        None => programs::services(Profile::Release, stop)?,
+        None => programs::build(&PROGRAMS, Profile::Release, stop)?,
     };
     let servers = Servers::start(stop)?;
     let (mut report, mut failed) = (Vec::new(), Vec::new());

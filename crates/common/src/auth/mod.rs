@@ -23,6 +23,7 @@ pub use identity::{Organisation, SERVICE_ACCOUNT_PREFIX};
 pub use keys::{IssuerKeys, KeyLoader};
 pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
 pub use role::Role;
+pub use settings::is_trusted;
 pub use token::Verifier;
 pub use visitor::Visitor;
 

@@ -33,7 +33,7 @@ pub(super) fn problems(config: &Auth) -> Option<String> {
 
 /// Returns true for URLs whose responses cannot be changed in transit. Anyone who can change the keys can sign any
 /// token.
-pub(super) fn is_trusted(url: &Url) -> bool {
+pub fn is_trusted(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && is_private(url)
 }
 

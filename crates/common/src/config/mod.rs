@@ -18,6 +18,7 @@ pub use auth::{Auth, Claims};
 pub use database::DatabaseConfig;
 pub use docs::Docs;
 pub(crate) use docs::DocsLogin;
+pub(crate) use load::{describe, load};
 pub(crate) use origins::allows_loopback;
 pub use server::Server;
 pub(crate) use server::Timeouts;
@@ -39,5 +40,19 @@ pub struct Config<S: Default> {
     /// Export of traces.
     pub traces: Traces,
     /// The service's own section.
+    pub service: S,
+}
+
+/// The configuration of a [site](crate::Site), which has no database and verifies no tokens.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SiteConfig<S: Default> {
+    /// HTTP server.
+    pub server: Server,
+    /// Logging.
+    pub log: Log,
+    /// Export of traces.
+    pub traces: Traces,
+    /// The site's own section.
     pub service: S,
 }

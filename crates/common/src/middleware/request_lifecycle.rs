@@ -59,6 +59,7 @@ pub(crate) async fn request_lifecycle(
         context: RequestContext::of(&request),
         is_public: is_public(request.match_info().as_str()),
         drain_state: DrainState::of(request.request()),
+        has_api: true,
         varies_by_accept: false,
         unknown_parameters: None,
     };
@@ -68,6 +69,7 @@ pub(crate) async fn request_lifecycle(
     let Some(api) = request.app_data::<web::Data<Api>>().cloned() else {
         return Err(Error::Internal(anyhow::anyhow!("the app has no OpenAPI document")).into());
     };
+    headers.has_api = api.has_document();
     let in_flight = Activity::begin(&request, &api.in_flight);
     let operation = route.operation(&api, request.method());
     headers.varies_by_accept = operation.is_some_and(Operation::has_formats);

@@ -18,6 +18,8 @@ pub(super) struct ResponseHeaders {
     /// Whether the request is for the route group `/v1/public`.
     pub(super) is_public: bool,
     pub(super) drain_state: Option<web::Data<DrainState>>,
+    /// Whether the service has an API, whose version the response names.
+    pub(super) has_api: bool,
     /// Whether `Accept` can choose the format of the operation.
     pub(super) varies_by_accept: bool,
     /// The names of the query parameters that the operation does not have.
@@ -50,7 +52,9 @@ impl ResponseHeaders {
         } else {
             add_to_vary(headers, "Accept-Encoding");
         }
-        headers.insert(API_VERSION, HeaderValue::from_static(crate::openapi::API_VERSION));
+        if self.has_api {
+            headers.insert(API_VERSION, HeaderValue::from_static(crate::openapi::API_VERSION));
+        }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if !headers.contains_key(header::CACHE_CONTROL) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));

@@ -106,6 +106,32 @@ impl Api {
         Ok(Self { document, operations, others, in_flight: requests_in_flight() })
     }
 
+    /// Returns the pages of a site, which has no document, as operations without rules: each by its method and pattern.
+    pub(crate) fn of_pages(pages: impl IntoIterator<Item = (Method, String)>) -> Self {
+        let mut operations = HashMap::<_, HashMap<_, _>>::new();
+        for (method, pattern) in pages {
+            let operation = Operation {
+                metrics: RequestMetrics::new(format!("{method} {pattern}")),
+                secured: false,
+                roles: Vec::new(),
+                media_types: Vec::new(),
+                body: None,
+                body_is_optional: true,
+                body_form: BodyForm::Plain,
+                takes_key: false,
+                params: None,
+            };
+            operations.entry(pattern).or_default().insert(method, operation);
+        }
+        let others = RequestMetrics::new("none".to_owned());
+        Self { document: String::new(), operations, others, in_flight: requests_in_flight() }
+    }
+
+    /// Returns true unless these are the pages of a site.
+    pub(crate) fn has_document(&self) -> bool {
+        !self.document.is_empty()
+    }
+
     /// Returns the operation of a route pattern and method.
     pub(crate) fn operation(&self, pattern: &str, method: &Method) -> Option<&Operation> {
         self.operations.get(pattern)?.get(method)

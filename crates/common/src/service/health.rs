@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::{Service, swagger_ui};
+use super::{Service, Site, swagger_ui};
 use crate::Error;
 use crate::auth::Verifier;
 use crate::middleware::activity::DrainState;
@@ -36,6 +36,14 @@ pub(super) fn routes<S: Service>(config: &mut web::ServiceConfig) {
         // Beside the page, because the base URL in the document is relative to it.
         .service(at("/docs/openapi.json", web::get().to(openapi_document)))
         .service(at("/docs/{path:.*}", web::get().to(swagger_ui::find)));
+}
+
+/// Adds the routes of a site.
+pub(super) fn site_routes<S: Site>(config: &mut web::ServiceConfig) {
+    config
+        .service(at("/healthz", web::get().to(async || HttpResponse::Ok().json(json!({ "status": "ok" })))))
+        .service(at("/readyz", web::get().to(site_ready::<S>)))
+        .service(at("/metrics", web::get().to(async || metrics_response())));
 }
 
 /// Creates a resource. Unlike a plain route it answers other methods with 405 instead of 404.
@@ -108,6 +116,30 @@ impl Readiness {
             _ => {}
         }
     }
+
+    /// Records what is reachable. Returns 200 if everything required is and the service is warm.
+    fn respond(
+        &self,
+        required: &[(&'static str, bool)],
+        others: &[(&'static str, bool)],
+        is_warm: bool,
+    ) -> HttpResponse {
+        for (name, is_reachable) in required.iter().chain(others) {
+            self.record(name, *is_reachable);
+        }
+        let (status, code) = match (required.iter().all(|(_, ok)| *ok), is_warm) {
+            (true, true) => ("ok", StatusCode::OK),
+            (true, false) => ("starting", StatusCode::SERVICE_UNAVAILABLE),
+            (false, _) => ("unavailable", StatusCode::SERVICE_UNAVAILABLE),
+        };
+        let mut body = Map::<String, Value>::new();
+        body.insert("status".into(), json!(status));
+        for (states, otherwise) in [(required, "unavailable"), (others, "degraded")] {
+            let state = |ok| json!(if ok { "ok" } else { otherwise });
+            body.extend(states.iter().map(|(name, ok)| ((*name).to_owned(), state(*ok))));
+        }
+        HttpResponse::build(code).json(body)
+    }
 }
 
 async fn ready<S: Service>(
@@ -124,30 +156,31 @@ async fn ready<S: Service>(
         tokio::time::timeout(CHECK_TIMEOUT, db.ping()),
         tokio::time::timeout(CHECK_TIMEOUT, service.dependencies())
     );
-    let is_database_reachable = matches!(ping, Ok(true));
-    let others = others.unwrap_or_default();
-    let required = [("database", is_database_reachable), ("keys", verifier.has_keys())];
-    for (name, is_reachable) in required.iter().chain(&others) {
-        readiness.record(name, *is_reachable);
+    let required = [("database", matches!(ping, Ok(true))), ("keys", verifier.has_keys())];
+    readiness.respond(&required, &others.unwrap_or_default(), service.is_warm())
+}
+
+/// A site is ready as long as it runs: its pages say what is missing.
+async fn site_ready<S: Site>(
+    site: Data<S>,
+    drain_state: Data<DrainState>,
+    readiness: Data<Readiness>,
+) -> HttpResponse {
+    if drain_state.has_begun() {
+        return HttpResponse::ServiceUnavailable().json(json!({ "status": "stopping" }));
     }
-    let state = |is_reachable, otherwise| json!(if is_reachable { "ok" } else { otherwise });
-    let mut body = Map::<String, Value>::new();
-    let (status, code) = match (required.iter().all(|(_, ok)| *ok), service.is_warm()) {
-        (true, true) => ("ok", StatusCode::OK),
-        (true, false) => ("starting", StatusCode::SERVICE_UNAVAILABLE),
-        (false, _) => ("unavailable", StatusCode::SERVICE_UNAVAILABLE),
-    };
-    body.insert("status".into(), json!(status));
-    body.extend(required.map(|(name, ok)| (name.to_owned(), state(ok, "unavailable"))));
-    body.extend(others.into_iter().map(|(name, ok)| (name.to_owned(), state(ok, "degraded"))));
-    HttpResponse::build(code).json(body)
+    let others = tokio::time::timeout(CHECK_TIMEOUT, site.dependencies()).await;
+    readiness.respond(&[], &others.unwrap_or_default(), true)
 }
 
 async fn metrics(db: Data<Database>) -> Result<HttpResponse, Error> {
     db.update_metrics();
     // Not on a blocking thread: all of them may be waiting for the database.
-    let text = metrics::render();
-    Ok(HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(text))
+    Ok(metrics_response())
+}
+
+fn metrics_response() -> HttpResponse {
+    HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(metrics::render())
 }
 
 async fn openapi_document(api: Data<Api>) -> impl Responder {

@@ -1,4 +1,4 @@
-//! A running service: its definition, start, server, operational endpoints, command line and shutdown.
+//! A running service or site: its definition, start, server, operational endpoints, command line and shutdown.
 
 mod allocator;
 pub mod backfill;
@@ -9,6 +9,7 @@ mod document;
 mod health;
 mod running;
 mod server;
+mod site;
 mod start;
 mod state;
 mod swagger_ui;
@@ -16,6 +17,7 @@ mod unparsed;
 
 use std::future::Future;
 
+use actix_web::dev::ServiceResponse;
 use actix_web::web::{self, Data};
 use clap::{ArgMatches, Command};
 use database::{Database, Migrations};
@@ -32,6 +34,7 @@ use cli::Checks;
 
 pub use document::openapi;
 pub use running::Running;
+pub use site::{Pages, start_site};
 pub use start::{migrations, start};
 
 /// The definition of a service. The implementing type is the state that its handlers share.
@@ -140,4 +143,48 @@ pub struct ServiceContext {
     pub auth: Data<Auth>,
     /// Begins traces.
     pub traces: Traces,
+}
+
+/// The definition of a site. The implementing type is the state that its handlers share.
+pub trait Site: Sized + Send + Sync + 'static {
+    /// Name of the program.
+    const NAME: &'static str;
+    /// One sentence on the purpose of the site.
+    const ABOUT: &'static str;
+    /// Default port.
+    const PORT: u16;
+    /// The settings that `serve` needs, for its help.
+    const NEEDS: &'static str;
+    /// Section `service` of the configuration.
+    type Settings: Default + Clone + std::fmt::Debug + Serialize + DeserializeOwned + Send;
+
+    /// Adds the pages.
+    fn pages(pages: &mut Pages<'_>);
+    /// Completes a response: the headers that every page has, and a page in place of an error without one.
+    fn complete(site: &Self, response: ServiceResponse) -> ServiceResponse;
+    /// Validates the settings as [`open`](Site::open) would, and tries the dependencies that they name.
+    ///
+    /// # Errors
+    /// Names the setting that is invalid. A dependency that cannot be used is a failure in `checks` instead.
+    fn check(
+        settings: &Self::Settings,
+        context: &SiteContext,
+        checks: &mut Checks,
+    ) -> impl Future<Output = anyhow::Result<()>>;
+    /// Creates the state.
+    ///
+    /// # Errors
+    /// Names the setting to change.
+    fn open(settings: &Self::Settings, context: &SiteContext) -> anyhow::Result<Self>;
+    /// Returns the dependencies and whether each is reachable, for `/readyz`.
+    fn dependencies(&self) -> impl Future<Output = Vec<(&'static str, bool)>>;
+    /// Ends responses that would not end by themselves. Called at shutdown.
+    fn stop(&self) {}
+}
+
+/// What the state of a site is created from.
+#[derive(Clone, Debug)]
+pub struct SiteContext {
+    /// Base URL that browsers use, without a slash at the end.
+    pub public_url: String,
 }

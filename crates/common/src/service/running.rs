@@ -34,9 +34,11 @@ pub struct Running {
     pub(super) drain_state: Data<DrainState>,
     pub(super) drain_time: Duration,
     pub(super) shutdown_timeout: Duration,
-    pub(super) settings: Data<RuntimeSettings>,
+    /// Stops the log lines of a target (`actix_server=off`).
+    pub(super) silence_target: Box<dyn Fn(&str) + Send + Sync>,
     pub(super) export: Export,
-    pub(super) db: Database,
+    /// The database of a service; a site has none.
+    pub(super) db: Option<Database>,
 }
 
 impl Running {
@@ -55,7 +57,7 @@ impl Running {
     async fn drain(&self) {
         sleep(self.drain_time).await;
         // actix logs the closed listener as an error.
-        self.settings.silence_target("actix_server=off");
+        (self.silence_target)("actix_server=off");
         self.acceptor.close(&self.handle).await;
     }
 
@@ -64,7 +66,9 @@ impl Running {
         let _ = tokio::join!(self.handle.stop(true), timeout(self.shutdown_timeout, self.finish));
         self.background.shutdown().await;
         let _ = self.server.await;
-        if timeout(self.shutdown_timeout, self.db.close()).await.is_err() {
+        if let Some(db) = &self.db
+            && timeout(self.shutdown_timeout, db.close()).await.is_err()
+        {
             tracing::warn!("the database is not closed in time; the next start completes its log");
         }
         self.export.stop().await;

@@ -14,7 +14,7 @@ use super::server::listen;
 use super::state::State;
 use super::{Service, ServiceContext, running, server, swagger_ui};
 use crate::auth::Verifier;
-use crate::config::{Config, DatabaseConfig};
+use crate::config::{Config, DatabaseConfig, Log, Server};
 use crate::middleware::rate_limit::RateLimiter;
 use crate::schema::COMMON;
 use crate::settings;
@@ -45,7 +45,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         &context,
     );
     tracing::info!(service = S::NAME, %address, "ready");
-    let service = state.service.clone();
+    let (service, settings) = (state.service.clone(), state.settings.clone());
     Ok(Running {
         address,
         handle: server.handle(),
@@ -56,9 +56,9 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
         drain_state: state.drain.clone(),
         drain_time: Duration::from_secs(config.server.drain_seconds),
         shutdown_timeout: Duration::from_secs(config.server.shutdown_seconds),
-        settings: state.settings.clone(),
+        silence_target: Box::new(move |directive| settings.silence_target(directive)),
         export,
-        db: context.db,
+        db: Some(context.db),
     })
 }
 
@@ -84,10 +84,18 @@ pub(super) fn check<T: Default>(config: &Config<T>) -> anyhow::Result<()> {
     config.auth.docs.login()?;
     config.traces.check()?;
     RateLimiter::open(&config.server)?;
+    check_log(&config.log)
+}
+
+/// Validates section `log`.
+///
+/// # Errors
+/// Names the setting to change.
+pub(super) fn check_log(log: &Log) -> anyhow::Result<()> {
     ensure!(
-        settings::is_level(&config.log.level),
+        settings::is_level(&log.level),
         "log.level (DROVER_LOG__LEVEL) is \"{}\": set it to {}",
-        config.log.level,
+        log.level,
         settings::LEVELS.join(", ")
     );
     Ok(())
@@ -112,11 +120,15 @@ async fn open_context<S: Service>(
     if let Some(standby) = standby(&config.database) {
         db.follow_standby(&options, standby)?;
     }
-    let public_url =
-        config.server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
-    let public_url = public_url.trim_end_matches('/').to_owned();
+    let public_url = public_url(&config.server, address);
     let auth = Data::new(config.auth.clone());
     Ok((ServiceContext { db, public_url, verifier, auth, traces }, export))
+}
+
+/// Returns the base URL that clients use, without a slash at the end.
+pub(super) fn public_url(server: &Server, address: SocketAddr) -> String {
+    let url = server.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
+    url.trim_end_matches('/').to_owned()
 }
 
 /// Returns all migrations of a service, those of the common tables first.

@@ -6,6 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::pkcs8::EncodePrivateKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value, json};
 
@@ -54,6 +56,11 @@ pub(crate) fn signed_text(header: &str, claims: &str, key: &SigningKey) -> Strin
 /// Returns the path of a JWKS file with the public key of all test users.
 pub fn jwks_file() -> &'static Path {
     &KEYS.jwks
+}
+
+/// Returns the key of all test users as PEM, for programs that sign tokens themselves.
+pub fn key_pem() -> String {
+    key().to_pkcs8_pem(LineEnding::LF).unwrap().to_string()
 }
 
 /// A user who calls a service.

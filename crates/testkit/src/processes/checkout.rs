@@ -10,6 +10,10 @@ use serde_json::Value;
 
 /// Names of the services in the order of their ports.
 pub const SERVICES: [&str; 3] = ["system", "logistics", "livestock"];
+/// Names of all programs that are deployed: the services, and the console.
+pub const PROGRAMS: [&str; 4] = [SERVICES[0], SERVICES[1], SERVICES[2], CONSOLE];
+/// Name of the console.
+pub const CONSOLE: &str = "console";
 
 /// Root folder of the workspace.
 pub fn root() -> PathBuf {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use crate::processes::checkout::{self, SERVICES};
+use crate::processes::checkout;
 use crate::processes::interrupt::Interrupt;
 use crate::processes::process;
 
@@ -15,11 +15,6 @@ pub enum Profile {
     Debug,
     /// Optimized: for measuring.
     Release,
-}
-
-/// Builds the three services and returns their folder.
-pub fn services(profile: Profile, stop: &Interrupt) -> Result<PathBuf> {
-    build(&SERVICES, profile, stop)
 }
 
 /// Returns the folder of the debug build's programs, which the tests have built.

@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
 
+use crate::processes::checkout::CONSOLE;
 use crate::processes::environment::{Environment, TEST_SERVERS, variables};
 use crate::processes::http::{Body, HttpClient, Response};
 use crate::processes::process_stats::{self, Memory};
-use crate::processes::tokens::{self, DevKeys, Identity, JWKS_FILE};
+use crate::processes::tokens::{self, DevKeys, Identity, JWKS_FILE, PEM_FILE};
 use crate::processes::{ports, process};
 
 /// Where a service runs and what it uses.
 #[derive(Debug, Clone)]
 pub struct ServiceConfig {
-    /// Name, one of [`SERVICES`](crate::processes::checkout::SERVICES).
+    /// Name, one of [`PROGRAMS`](crate::processes::checkout::PROGRAMS).
     pub name: &'static str,
     /// Path of its program.
     pub program: PathBuf,
@@ -60,12 +61,19 @@ impl ServiceConfig {
             ("SERVER__HOST", "127.0.0.1".to_owned()),
             ("SERVER__PORT", self.port.to_string()),
             ("SERVER__PUBLIC_URL", self.url()),
-            ("DATABASE__URL", self.database.clone().unwrap_or_else(sqlite)),
-            ("AUTH__JWKS_FILE", self.keys.join(JWKS_FILE).display().to_string()),
-            ("AUTH__ISSUER", tokens::ISSUER.to_owned()),
-            ("AUTH__AUDIENCE", tokens::AUDIENCE.to_owned()),
             ("LOG__FORMAT", self.log_format.to_owned()),
         ]);
+        if self.name == CONSOLE {
+            let key = self.keys.join(PEM_FILE).display().to_string();
+            all.extend(variables([("SERVICE__DEVELOPMENT_KEY_FILE", key)]));
+        } else {
+            all.extend(variables([
+                ("DATABASE__URL", self.database.clone().unwrap_or_else(sqlite)),
+                ("AUTH__JWKS_FILE", self.keys.join(JWKS_FILE).display().to_string()),
+                ("AUTH__ISSUER", tokens::ISSUER.to_owned()),
+                ("AUTH__AUDIENCE", tokens::AUDIENCE.to_owned()),
+            ]));
+        }
         all.push(("NO_COLOR".to_owned(), "1".to_owned())); // the log is a file
         if self.name == "system" {
             all.extend(variables([("SERVICE__STORE_URL", format!("file://{}/files", self.data.display()))]));

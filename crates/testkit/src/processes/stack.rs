@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use rustix::process::Signal;
 
-use crate::processes::checkout::SERVICES;
+use crate::processes::checkout::{CONSOLE, SERVICES};
 use crate::processes::environment::{Environment, variables};
 use crate::processes::folder_lock::FolderLock;
 use crate::processes::interrupt::Interrupt;
@@ -33,6 +33,8 @@ pub struct StackConfig {
     pub replicas: [usize; 3],
     /// Database URL of each of [`SERVICES`], or none for a SQLite file.
     pub databases: [Option<String>; 3],
+    /// Whether the console runs too, after the services, in which whoever opens it chooses who to be.
+    pub console: bool,
     /// Log format: `json` or `pretty`.
     pub log_format: &'static str,
     /// Further variables of each of [`SERVICES`].
@@ -49,12 +51,13 @@ impl StackConfig {
             first_port: None,
             replicas: [1; 3],
             databases: [const { None }; 3],
+            console: false,
             log_format: "json",
             environment: [const { Vec::new() }; 3],
         }
     }
 
-    /// The configuration of each replica, in the order of [`SERVICES`].
+    /// The configuration of each replica, in the order of [`SERVICES`], and of the console.
     pub fn services(&self) -> Result<Vec<ServiceConfig>> {
         let mut ports = match self.first_port {
             Some(first) => (first..first + self.count()?).collect(),
@@ -84,12 +87,28 @@ impl StackConfig {
                 });
             }
         }
+        if self.console {
+            let url = |name: &str| configs.iter().find(|config| config.name == name).map(ServiceConfig::url);
+            let addresses = SERVICES.into_iter().filter_map(|name| {
+                Some((format!("DROVER_SERVICE__{}_URL", name.to_uppercase()), url(name)?))
+            });
+            configs.push(ServiceConfig {
+                name: CONSOLE,
+                program: self.programs.join(CONSOLE),
+                data: self.data.clone(),
+                keys: self.keys.clone(),
+                port: ports.next().unwrap_or_default(),
+                database: None,
+                log_format: self.log_format,
+                environment: addresses.collect(),
+            });
+        }
         Ok(configs)
     }
 
-    /// Number of all replicas.
+    /// Number of all replicas, with the console.
     pub fn count(&self) -> Result<u16> {
-        Ok(u16::try_from(self.replicas.iter().sum::<usize>())?)
+        Ok(u16::try_from(self.replicas.iter().sum::<usize>() + usize::from(self.console))?)
     }
 }
 

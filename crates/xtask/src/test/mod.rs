@@ -81,7 +81,7 @@ fn full(stages: &mut Stages<'_>) -> Result<()> {
     cargo(
         stages,
         "services alone",
-        &["check", "--locked", "-p", "system", "-p", "logistics", "-p", "livestock"],
+        &["check", "--locked", "-p", "system", "-p", "logistics", "-p", "livestock", "-p", "console"],
     )?;
     dependencies(stages)?;
     workflows(stages)?;

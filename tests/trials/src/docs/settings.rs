@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, PROGRAMS};
 
 use crate::markdown::Page;
 
@@ -22,15 +22,18 @@ const COMPOSE_FILES: [&str; 5] = [
     "deploy/compose/livestock.yml",
 ];
 
-/// Setting (`server.port`) to default, for each of [`SERVICES`].
+/// The console, which has no sections `auth` and `database`.
+const SITE: &str = "console";
+
+/// Setting (`server.port`) to default, for each of [`PROGRAMS`].
 #[derive(Debug)]
-pub struct Settings([BTreeMap<String, String>; 3]);
+pub struct Settings([BTreeMap<String, String>; 4]);
 
 impl Settings {
-    /// Reads the help of the three programs.
+    /// Reads the help of the programs.
     pub fn read(programs: &Path) -> Result<Self> {
-        let mut all = [const { BTreeMap::new() }; 3];
-        for (settings, service) in all.iter_mut().zip(SERVICES) {
+        let mut all = [const { BTreeMap::new() }; 4];
+        for (settings, service) in all.iter_mut().zip(PROGRAMS) {
             let output = Command::new(programs.join(service)).arg("--help").output();
             let help = String::from_utf8(output.with_context(|| format!("cannot run {service}"))?.stdout)?;
             let pairs = help.lines().filter_map(|line| line.strip_prefix("DROVER_")?.split_once('='));
@@ -75,7 +78,9 @@ impl Settings {
     /// Compares the tables of the reference with the settings: names, services and defaults.
     fn compare(&self, text: &str) -> Vec<String> {
         let mut defects = Vec::new();
-        for (settings, service) in self.0.iter().zip(SERVICES) {
+        for (settings, service) in self.0.iter().zip(PROGRAMS) {
+            let is_absent =
+                |name: &str| service == SITE && (name.starts_with("auth.") || name.starts_with("database."));
             let mut missing: BTreeSet<_> = settings.keys().collect();
             let sections = text.split("\n## ").filter(|section| {
                 let title = section.lines().next().unwrap_or_default();
@@ -83,7 +88,7 @@ impl Settings {
             });
             for row in sections.flat_map(str::lines).filter(|line| line.starts_with("| `")) {
                 let cells: Vec<_> = row.split('|').map(str::trim).collect();
-                for name in cells[1].split('`').skip(1).step_by(2) {
+                for name in cells[1].split('`').skip(1).step_by(2).filter(|name| !is_absent(name)) {
                     missing.remove(&name.to_owned());
                     let Some(default) = settings.get(name) else {
                         defects.push(format!("{REFERENCE}: {service} has no setting {name}"));
@@ -136,7 +141,8 @@ mod tests {
         let of =
             |pairs: &[(&str, &str)]| pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
         let common = ("server.port", "1");
-        let settings = Settings([of(&[common, ("service.a", "2")]), of(&[common]), of(&[common])]);
+        let settings =
+            Settings([of(&[common, ("service.a", "2")]), of(&[common]), of(&[common]), of(&[common])]);
         let page = |row: &str| {
             format!(
                 "x\n## Settings of every service\n| `server.port` | `1` | x |\n## Settings of system\n{row}\n"

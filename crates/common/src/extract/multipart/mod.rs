@@ -60,6 +60,8 @@ pub struct FilePart<'a> {
     pub name: Option<String>,
     /// The media type of the part.
     pub declared: Option<String>,
+    /// The text fields that the form had before the file.
+    pub texts: &'a [(String, String)],
     field: &'a mut Field,
     budget: ByteBudget,
 }
@@ -142,8 +144,9 @@ async fn receive_parts<F>(
             }
             let declared = field.content_type().map(ToString::to_string);
             let budget = ByteBudget::new(limits.file_bytes);
-            let part = FilePart { name: file_name, declared, field: &mut field, budget };
-            form.files.push(receive_file(part).await?);
+            let part = FilePart { name: file_name, declared, texts: &form.texts, field: &mut field, budget };
+            let file = receive_file(part).await?;
+            form.files.push(file);
         } else if limits.texts.contains(&&*name) {
             let text = receive_text(&mut field, ByteBudget::new(limits.text_bytes), &mut all_text).await?;
             form.texts.push((name, text));

@@ -1,9 +1,10 @@
-//! The command line of every service.
+//! The command line of every service and site.
 
 mod checks;
 mod parser;
 mod serve;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -16,9 +17,9 @@ use secrecy::ExposeSecret;
 
 use super::document::openapi;
 use super::start::{migrations, options, standby};
-use super::{Service, start};
+use super::{Service, Site, SiteContext, site, start, start_site};
 use crate::auth::Verifier;
-use crate::config::{Config, DatabaseConfig};
+use crate::config::{Config, DatabaseConfig, Server, SiteConfig, describe, load};
 pub use checks::Checks;
 
 /// Exit code of `migrate --pending` if there are pending migrations.
@@ -26,12 +27,25 @@ const PENDING_EXIT_CODE: u8 = 3;
 /// How often the progress of a backup is printed.
 const PRINT_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Runs the command that the program's arguments name. Returns its exit code.
+/// The last line of `check-config`.
+const VALID: &str = "# the configuration is valid";
+
+/// Runs the command that the arguments of a service's program name. Returns its exit code.
 pub fn main<S: Service>() -> ExitCode {
-    let matches = parser::parser::<S>(&defaults::<S>()).get_matches();
+    execute(&parser::parser::<S>(&defaults::<S>()), run::<S>)
+}
+
+/// Runs the command that the arguments of a site's program name. Returns its exit code.
+pub fn site_main<S: Site>() -> ExitCode {
+    execute(&parser::site_parser::<S>(&site_defaults::<S>()), run_site::<S>)
+}
+
+/// Parses the arguments and runs their command.
+fn execute(parser: &Command, run: impl AsyncFnOnce(&ArgMatches) -> anyhow::Result<ExitCode>) -> ExitCode {
+    let matches = parser.clone().get_matches();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let result = runtime.context("cannot start").and_then(|runtime| {
-        let result = runtime.block_on(run::<S>(&matches));
+        let result = runtime.block_on(run(&matches));
         // Does not wait for blocking threads, which may be waiting for a network that does not respond.
         runtime.shutdown_background();
         result
@@ -39,7 +53,7 @@ pub fn main<S: Service>() -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("{}: {error:#}", S::NAME);
+            eprintln!("{}: {error:#}", parser.get_name());
             ExitCode::FAILURE
         }
     }
@@ -72,20 +86,17 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let file = matches.get_one::<PathBuf>("config").cloned();
-    let config = Config::load(defaults::<S>(), file.as_deref())?;
+    let config = load(&defaults::<S>(), file.as_deref())?;
     if !matches!(matches.subcommand_name(), None | Some("serve" | "check-config" | "healthcheck")) {
         ensure_database_configured::<S>(&config.database)?;
     }
     match matches.subcommand() {
-        None | Some(("serve", _)) => serve::serve::<S>(config).await?,
+        None | Some(("serve", _)) => serve::serve(&config.log.clone(), start::start::<S>(config)).await?,
         Some(("migrate", arguments)) => return migrate::<S>(&config.database, arguments.get_flag("pending")),
         Some(("check-config", arguments)) => {
             check_config::<S>(&config, Checks::new(arguments.get_flag("offline"))).await?;
         }
-        Some(("healthcheck", arguments)) => {
-            let path = if arguments.get_flag("live") { "healthz" } else { "readyz" };
-            checks::healthcheck(&config.server.host, config.server.port, path).await?;
-        }
+        Some(("healthcheck", arguments)) => healthcheck(&config.server, arguments).await?,
         Some(("backup", arguments)) => {
             let to = arguments.get_one::<PathBuf>("to").context("the argument TO is missing")?;
             let mut printer = ProgressPrinter::new();
@@ -100,6 +111,37 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+async fn run_site<S: Site>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
+    let file = matches.get_one::<PathBuf>("config").cloned();
+    let config = load(&site_defaults::<S>(), file.as_deref())?;
+    match matches.subcommand() {
+        Some(("check-config", arguments)) => {
+            println!("{}", describe(&config));
+            site::check(&config)?;
+            let mut checks = Checks::new(arguments.get_flag("offline"));
+            let address = SocketAddr::from(([127, 0, 0, 1], config.server.port));
+            S::check(&config.service, &SiteContext::new(&config.server, address), &mut checks).await?;
+            checks.finish()?;
+            println!("{VALID}");
+        }
+        Some(("healthcheck", arguments)) => healthcheck(&config.server, arguments).await?,
+        _ => serve::serve(&config.log.clone(), start_site::<S>(config)).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the default configuration of a site.
+fn site_defaults<S: Site>() -> SiteConfig<S::Settings> {
+    let mut defaults = SiteConfig::default();
+    defaults.server.port = S::PORT;
+    defaults
+}
+
+async fn healthcheck(server: &Server, arguments: &ArgMatches) -> anyhow::Result<()> {
+    let path = if arguments.get_flag("live") { "healthz" } else { "readyz" };
+    checks::healthcheck(&server.host, server.port, path).await
 }
 
 /// Fails if neither the setting nor the default SQLite file exists. The environment of a shell often lacks the
@@ -132,7 +174,7 @@ fn migrate<S: Service>(database: &DatabaseConfig, only_list: bool) -> anyhow::Re
 
 /// Prints the configuration, and tries what it names.
 async fn check_config<S: Service>(config: &Config<S::Settings>, mut checks: Checks) -> anyhow::Result<()> {
-    println!("{}", config.describe());
+    println!("{}", describe(config));
     start::check(config)?;
     let verifier = Data::new(Verifier::new(&config.auth)?);
     let remedy = "auth.jwks_url (DROVER_AUTH__JWKS_URL) or auth.jwks_file (DROVER_AUTH__JWKS_FILE) must name the JWKS \
@@ -151,7 +193,7 @@ async fn check_config<S: Service>(config: &Config<S::Settings>, mut checks: Chec
     }
     S::check(&config.service, verifier, &mut checks).await?;
     checks.finish()?;
-    println!("# the configuration is valid");
+    println!("{VALID}");
     Ok(())
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::config::Config;
-use crate::service::{Service, allocator, start};
+use crate::config::Log;
+use crate::service::{Running, allocator};
 use crate::telemetry::logs;
 
 /// Time after the start in which workers and tasks still free what they needed to begin.
@@ -15,12 +15,15 @@ const START_DURATION: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// Fails if the service cannot start, or ends by itself.
-pub(super) async fn serve<S: Service>(config: Config<S::Settings>) -> anyhow::Result<()> {
-    logs::init(&config.log);
+pub(super) async fn serve(
+    log: &Log,
+    start: impl Future<Output = anyhow::Result<Running>>,
+) -> anyhow::Result<()> {
+    logs::init(log);
     let mut signals = Signals::new()?;
     // The start may wait for migrations of another replica. A signal ends it at once: no request is in flight yet.
     let mut running = tokio::select! {
-        started = start::start::<S>(config) => started?,
+        started = start => started?,
         () = signals.received() => return Ok(()),
     };
     tokio::spawn(async {

@@ -1,0 +1,46 @@
+// Makes lists quicker to use. Every page works without it.
+
+for (const form of document.querySelectorAll("form[data-list]")) {
+  const boxes = [...form.querySelectorAll("input[name=ids]")];
+  const count = form.querySelector("[data-count]");
+  if (!boxes.length || !count) continue;
+
+  const all = document.createElement("input");
+  all.type = "checkbox";
+  all.setAttribute("aria-label", "Select all on this page");
+  form.querySelector("th.pick").append(all);
+
+  const show = () => {
+    const chosen = boxes.filter((box) => box.checked);
+    const tonnes = chosen.reduce((sum, box) => sum + (parseFloat(box.dataset.tonnes.replaceAll(",", "")) || 0), 0);
+    count.textContent = chosen.length ? `${chosen.length} selected, ${tonnes.toFixed(2)} t` : "With the selected loads:";
+    all.checked = chosen.length === boxes.length;
+    all.indeterminate = chosen.length > 0 && !all.checked;
+  };
+
+  let last = null;
+  form.addEventListener("click", (event) => {
+    const index = boxes.indexOf(event.target);
+    if (index < 0) return;
+    if (event.shiftKey && last !== null) {
+      const [from, to] = [Math.min(last, index), Math.max(last, index)];
+      for (const box of boxes.slice(from, to + 1)) box.checked = event.target.checked;
+    }
+    last = index;
+  });
+  all.addEventListener("change", () => {
+    for (const box of boxes) box.checked = all.checked;
+  });
+  form.addEventListener("change", show);
+  // Browsers restore what was checked before a reload or on the way back.
+  addEventListener("pageshow", show);
+}
+
+// Escape closes a menu.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }
+});

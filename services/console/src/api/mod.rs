@@ -1,0 +1,316 @@
+//! Calls of the three services, each with the token of the person who is logged in.
+
+pub(crate) mod model;
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use anyhow::anyhow;
+use common::RequestContext;
+use reqwest::header;
+use reqwest::multipart::Form;
+use reqwest::{Client, Method, RequestBuilder, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use url::Url;
+
+use crate::config::Settings;
+
+/// Time for the answer of a probe. Orchestrators wait only one second for `/readyz`.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+
+/// Time for a file to be stored.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Time for a download or a stream of events, which the services end after 30 minutes.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(3600);
+
+/// A service that the console calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    System,
+    Logistics,
+    Livestock,
+}
+
+impl Service {
+    pub(crate) const ALL: [Self; 3] = [Self::System, Self::Logistics, Self::Livestock];
+
+    /// Returns the name of the program.
+    pub(crate) fn name(self) -> &'static str {
+        ["system", "logistics", "livestock"][self as usize]
+    }
+
+    /// Returns what people miss while the service is away.
+    pub(crate) fn contents(self) -> &'static str {
+        ["files", "loads", "the market"][self as usize]
+    }
+}
+
+/// Why a call did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// The service does not answer, or answers that it cannot.
+    #[error("{} is away: {cause:#}", service.name())]
+    Away { service: Service, cause: anyhow::Error },
+    /// The service refuses the token.
+    #[error("the token is refused")]
+    LoggedOut,
+    /// The service refuses the request.
+    #[error("{}: {}", .0.status, .0.message)]
+    Refused(Box<Refusal>),
+}
+
+/// An error response of a service (docs/api/errors.md).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Refusal {
+    /// The status of the response.
+    #[serde(skip)]
+    pub(crate) status: u16,
+    pub(crate) code: String,
+    /// One sentence for a person.
+    pub(crate) message: String,
+    pub(crate) body: RefusalDetails,
+    /// One entry for each invalid field.
+    pub(crate) validation: Vec<FieldError>,
+}
+
+/// The member `body` of an error.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct RefusalDetails {
+    pub(crate) request_id: String,
+    pub(crate) reason: Option<String>,
+}
+
+/// An entry of `validation`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FieldError {
+    pub(crate) path: String,
+    pub(crate) message: String,
+}
+
+impl CallError {
+    /// Returns the refusal if it has this status.
+    pub(crate) fn refused_with(&self, status: StatusCode) -> Option<&Refusal> {
+        match self {
+            Self::Refused(refusal) if refusal.status == status.as_u16() => Some(refusal),
+            _ => None,
+        }
+    }
+}
+
+/// What the system service returns for a file.
+#[derive(Deserialize)]
+struct Stored {
+    id: String,
+}
+
+/// A successful response.
+#[derive(Debug)]
+pub(crate) struct Reply<T> {
+    pub(crate) value: T,
+    /// `X-Total-Count`.
+    pub(crate) total: Option<u64>,
+    /// The cursor of the next page.
+    pub(crate) next: Option<String>,
+}
+
+/// The addresses of the services, and the client.
+pub(crate) struct Api {
+    client: Client,
+    addresses: [String; 3],
+}
+
+impl Api {
+    /// Creates the client.
+    ///
+    /// # Errors
+    /// Fails if the system has no usable TLS configuration.
+    pub(crate) fn new(settings: &Settings) -> anyhow::Result<Self> {
+        let addresses = [&settings.system_url, &settings.logistics_url, &settings.livestock_url];
+        Ok(Self {
+            client: common::http::client(Duration::from_millis(settings.timeout_ms))?,
+            addresses: addresses.map(|address| address.trim_end_matches('/').to_owned()),
+        })
+    }
+
+    /// Returns an error unless the service answers a probe.
+    pub(crate) async fn probe(&self, service: Service) -> anyhow::Result<()> {
+        let url = format!("{}/healthz", self.addresses[service as usize]);
+        let response = self.client.get(url).timeout(PROBE_TIMEOUT).send().await;
+        let response = response.map_err(|error| explained(error, &self.addresses[service as usize]))?;
+        anyhow::ensure!(response.status().is_success(), "it answers {}", response.status());
+        Ok(())
+    }
+
+    /// Begins a call with a token. `path` begins with `/v1/`.
+    fn call(
+        &self,
+        service: Service,
+        method: Method,
+        path: &str,
+        token: &str,
+        context: &RequestContext,
+    ) -> RequestBuilder {
+        let url = format!("{}{path}", self.addresses[service as usize]);
+        let request = self.client.request(method, url).bearer_auth(token);
+        request.header("x-request-id", &context.id).header("traceparent", context.traceparent())
+    }
+}
+
+/// The services as the person may use them.
+pub(crate) struct Caller<'a> {
+    pub(crate) api: &'a Api,
+    pub(crate) token: &'a str,
+    pub(crate) context: &'a RequestContext,
+}
+
+/// A write: what it carries besides its body.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Write<'a> {
+    /// `Idempotency-Key`.
+    pub(crate) key: Option<&'a str>,
+    /// `If-Match`.
+    pub(crate) revision: Option<&'a str>,
+}
+
+impl Caller<'_> {
+    /// Reads a resource or a list. `path` may have a query, and each of `query` is added.
+    pub(crate) async fn get<T: DeserializeOwned>(
+        &self,
+        service: Service,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Reply<T>, CallError> {
+        let path = with_query(path, query);
+        let request = self.api.call(service, Method::GET, &path, self.token, self.context);
+        let response = self.send(service, request).await?;
+        let total = header_text(&response, "x-total-count").and_then(|total| total.parse().ok());
+        let next = header_text(&response, header::LINK.as_str()).and_then(next_cursor);
+        let value = response.json().await.map_err(|error| away(service, error.into()))?;
+        Ok(Reply { value, total, next })
+    }
+
+    /// Sends a write, and returns the body of the response.
+    pub(crate) async fn send_json(
+        &self,
+        service: Service,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+        write: Write<'_>,
+    ) -> Result<Value, CallError> {
+        let mut request = self.api.call(service, method, path, self.token, self.context);
+        if let Some(body) = body {
+            request = request.json(body);
+        }
+        if let Some(key) = write.key {
+            request = request.header("idempotency-key", key);
+        }
+        if let Some(revision) = write.revision {
+            request = request.header(header::IF_MATCH, format!("\"{revision}\""));
+        }
+        let response = self.send(service, request).await?;
+        response.json().await.map_err(|error| away(service, error.into()))
+    }
+
+    /// Stores a file, and returns its id.
+    pub(crate) async fn upload(&self, service: Service, form: Form) -> Result<String, CallError> {
+        let request = self.api.call(service, Method::POST, "/v1/files", self.token, self.context);
+        // A photograph takes longer than a page may.
+        let response = self.send(service, request.timeout(UPLOAD_TIMEOUT).multipart(form)).await?;
+        let stored: Stored = response.json().await.map_err(|error| away(service, error.into()))?;
+        Ok(stored.id)
+    }
+
+    /// Opens a download or a stream of events. `headers` of the browser's request are passed on.
+    pub(crate) async fn open(
+        &self,
+        service: Service,
+        path: &str,
+        query: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> Result<Response, CallError> {
+        let path = with_query(path, query);
+        let request = self.api.call(service, Method::GET, &path, self.token, self.context);
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        self.send(service, request.timeout(OPEN_TIMEOUT)).await
+    }
+
+    async fn send(&self, service: Service, request: RequestBuilder) -> Result<Response, CallError> {
+        let sent = request.send().await;
+        let response =
+            sent.map_err(|error| away(service, explained(error, &self.api.addresses[service as usize])))?;
+        let status = response.status();
+        match status.as_u16() {
+            200..=399 => Ok(response),
+            401 => Err(CallError::LoggedOut),
+            500.. => Err(away(service, anyhow!("it answers {status}"))),
+            code => {
+                let refusal: Refusal = response.json().await.unwrap_or_default();
+                Err(CallError::Refused(Box::new(Refusal { status: code, ..refusal })))
+            }
+        }
+    }
+}
+
+fn away(service: Service, cause: anyhow::Error) -> CallError {
+    CallError::Away { service, cause }
+}
+
+/// Returns the error of a call without its URL.
+fn explained(error: reqwest::Error, address: &str) -> anyhow::Error {
+    let host = Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_owned));
+    common::http::explain_unresolved(error.without_url().into(), &host.unwrap_or_default())
+}
+
+fn header_text<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
+    response.headers().get(name)?.to_str().ok()
+}
+
+/// Adds parameters to a path, encoded.
+pub(crate) fn with_query(path: &str, query: &[(&str, &str)]) -> String {
+    if query.is_empty() {
+        return path.to_owned();
+    }
+    let mut encoded = url::form_urlencoded::Serializer::new(String::new());
+    encoded.extend_pairs(query);
+    format!("{path}{}{}", if path.contains('?') { '&' } else { '?' }, encoded.finish())
+}
+
+/// Encodes a text as a segment of a path.
+pub(crate) fn segment(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}
+
+/// Returns the cursor in the `next` link of a `Link` header (RFC 8288).
+fn next_cursor(links: &str) -> Option<String> {
+    let next = links.split(',').find(|link| link.contains("rel=\"next\""))?;
+    let target = next.split_once('<')?.1.split_once('>')?.0;
+    let (_, query) = target.split_once('?')?;
+    let mut pairs = url::form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == "cursor").map(|(_, cursor)| cursor.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_cursor_is_in_the_link() {
+        let links = "<http://h/v1/loads?limit=1>; rel=\"first\", <http://h/v1/loads?limit=1&cursor=a%2Bb>; rel=\"next\"";
+        assert_eq!(next_cursor(links).as_deref(), Some("a+b"));
+        assert_eq!(next_cursor("<http://h/v1/loads>; rel=\"first\""), None);
+    }
+
+    #[test]
+    fn texts_are_encoded_in_paths_and_queries() {
+        assert_eq!(segment("a/b c?é"), "a%2Fb%20c%3F%C3%A9");
+        assert_eq!(with_query("/v1/loads", &[("f:tag", "a&b")]), "/v1/loads?f%3Atag=a%26b");
+        assert_eq!(with_query("/v1/loads?x=1", &[("y", "2")]), "/v1/loads?x=1&y=2");
+    }
+}

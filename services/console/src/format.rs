@@ -1,0 +1,258 @@
+//! How dates, times, numbers and weights are written, and how typed ones are read.
+
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Utc};
+use chrono_tz::Tz;
+
+use crate::api::model::Weight;
+
+/// Writes times in the configured zone, and knows which day it is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) zone: Tz,
+}
+
+impl Clock {
+    /// Returns the present day.
+    pub(crate) fn today(self) -> NaiveDate {
+        Utc::now().with_timezone(&self.zone).date_naive()
+    }
+
+    /// Returns the time of an instant, as in `Mon 3 Aug 10:15`. The year is added to those of other years.
+    pub(crate) fn time(self, instant: &str) -> String {
+        self.local(instant).map_or_else(
+            || instant.to_owned(),
+            |local| format!("{} {}", self.day(local.date()), local.format("%H:%M")),
+        )
+    }
+
+    /// Returns a delivery: a day, or a time if it is not midnight UTC, which stands for the day alone. A day never
+    /// shifts with the zone.
+    pub(crate) fn delivery(self, instant: &str) -> String {
+        match (delivery_day(instant), self.local(instant)) {
+            (Some(day), _) => self.day(day),
+            (None, Some(local)) => format!("{} {}", self.day(local.date()), local.format("%H:%M")),
+            (None, None) => instant.to_owned(),
+        }
+    }
+
+    /// Returns the day of a delivery in the zone.
+    pub(crate) fn delivery_date(self, instant: &str) -> Option<NaiveDate> {
+        delivery_day(instant).or_else(|| self.local(instant).map(|local| local.date()))
+    }
+
+    /// Returns a day, as in `Mon 3 Aug`, with the year if it is another one.
+    pub(crate) fn day(self, day: NaiveDate) -> String {
+        let year = if day.year() == self.today().year() { "" } else { " %Y" };
+        day.format(&format!("%a %-d %b{year}")).to_string()
+    }
+
+    fn local(self, instant: &str) -> Option<NaiveDateTime> {
+        Some(DateTime::parse_from_rfc3339(instant).ok()?.with_timezone(&self.zone).naive_local())
+    }
+}
+
+/// Returns the day that a delivery without a time has: the one of its midnight in UTC.
+fn delivery_day(instant: &str) -> Option<NaiveDate> {
+    let time = DateTime::parse_from_rfc3339(instant).ok()?.naive_utc();
+    (time.time() == NaiveTime::MIN).then(|| time.date())
+}
+
+/// Returns the Monday of a week.
+pub(crate) fn monday(day: NaiveDate) -> NaiveDate {
+    day - Days::new(day.weekday().num_days_from_monday().into())
+}
+
+/// Returns a number with two decimals and commas between thousands, as weighbridge tickets have it.
+pub(crate) fn number(value: f64) -> String {
+    let text = format!("{:.2}", value.abs());
+    let (whole, decimals) = text.split_once('.').unwrap_or((&text, "00"));
+    let mut grouped = String::new();
+    for (index, digit) in whole.char_indices() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    // Rounded to zero, it has no sign.
+    let sign = if value < 0.0 && text != "0.00" { "\u{2212}" } else { "" };
+    format!("{sign}{grouped}.{decimals}")
+}
+
+/// Returns a weight in tonnes without a unit, or a dash.
+pub(crate) fn tonnes(weight: Option<Weight>) -> String {
+    weight.map_or_else(|| "\u{2013}".to_owned(), |weight| number(weight.tonnes()))
+}
+
+/// Returns a weight as it is typed: with as many decimals as it has.
+pub(crate) fn typed_tonnes(weight: Option<Weight>) -> String {
+    weight.map(|weight| typed_number(weight.tonnes())).unwrap_or_default()
+}
+
+/// Returns a number as it is typed, with at most four decimals.
+pub(crate) fn typed_number(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Returns what the difference of two weights is, in tonnes and in per cent of the first.
+pub(crate) fn difference(from: Weight, to: Weight) -> (f64, String) {
+    let (from, to) = (from.tonnes(), to.tonnes());
+    let percent = if from == 0.0 { 0.0 } else { (to - from) / from * 100.0 };
+    let sign = |text: &str| if to - from > 0.0 && text != "0.00" { "+" } else { "" };
+    let tonnes = number(to - from);
+    let rounded = number(percent);
+    let rounded = &rounded[..rounded.len() - 1];
+    (percent, format!("{}{tonnes} t, {}{rounded} %", sign(&tonnes), sign(&tonnes)))
+}
+
+/// Returns a day as it is typed, with its weekday.
+pub(crate) fn typed_date(day: NaiveDate) -> String {
+    day.format("%a %-d %b %Y").to_string()
+}
+
+/// Reads a typed day: `10 Dec 2026`, with or without its weekday, `10/12/2026`, which begins with the day, or
+/// `2026-12-10`.
+pub(crate) fn parse_date(text: &str) -> Option<NaiveDate> {
+    let text = text.replace([',', '.', '/'], " ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_weekday = |word: &str| word.chars().all(char::is_alphabetic);
+    let words = if words.first().is_some_and(|word| is_weekday(word)) { &words[1..] } else { &words };
+    let text = words.join(" ");
+    let formats = ["%Y-%m-%d", "%d %m %Y", "%d %B %Y"];
+    let parsed = formats.iter().find_map(|format| NaiveDate::parse_from_str(&text, format).ok());
+    // chrono reads `26` as the year 26.
+    parsed.filter(|day| (2000..2200).contains(&day.year()))
+}
+
+/// Why a typed number is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NumberError {
+    /// It is no number.
+    Invalid,
+    /// `1,234` is a thousand in one country and one in another.
+    Ambiguous,
+}
+
+impl NumberError {
+    /// Returns what to do, for the person who typed it.
+    pub(crate) fn message(self) -> &'static str {
+        match self {
+            Self::Invalid => "is not a number: write it as 29.04",
+            Self::Ambiguous => {
+                "could be a thousand or a decimal: write 1234 without a comma, or the decimal with a point"
+            }
+        }
+    }
+}
+
+/// Reads a typed number, with a decimal point or comma.
+pub(crate) fn parse_number(text: &str) -> Result<f64, NumberError> {
+    let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let is_decimal = |text: &str| {
+        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
+        !text.is_empty() && digits(whole) && digits(decimals) && !(whole.is_empty() && decimals.is_empty())
+    };
+    let read = |text: &str| if is_decimal(text) { text.parse().ok() } else { None };
+    if let Some(number) = read(&text) {
+        return Ok(number);
+    }
+    let Some((whole, decimals)) = text.split_once(',') else { return Err(NumberError::Invalid) };
+    // With a point after them, commas separate thousands: `1,234.50`.
+    if let Some((thousands, _)) = text.split_once('.') {
+        let groups: Vec<&str> = thousands.split(',').collect();
+        let is_grouped = groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3);
+        let number = is_grouped.then(|| read(&text.replace(',', ""))).flatten();
+        return number.ok_or(NumberError::Invalid);
+    }
+    let number = read(&format!("{whole}.{decimals}")).ok_or(NumberError::Invalid)?;
+    if decimals.len() == 3 && !["", "0"].contains(&whole) { Err(NumberError::Ambiguous) } else { Ok(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONDON: Clock = Clock { zone: Tz::Europe__London };
+
+    fn weight(weight: f64) -> Weight {
+        Weight { weight, conversion: 1000.0 }
+    }
+
+    #[test]
+    fn a_day_never_shifts_and_a_time_is_local() {
+        let new_york = Clock { zone: Tz::America__New_York };
+        for clock in [LONDON, new_york] {
+            assert_eq!(clock.delivery("2020-08-03T00:00:00.000Z"), "Mon 3 Aug 2020");
+        }
+        assert_eq!(LONDON.delivery("2020-08-03T23:30:00.000Z"), "Tue 4 Aug 2020 00:30");
+        assert_eq!(new_york.time("2020-08-03T00:00:00.000Z"), "Sun 2 Aug 2020 20:00");
+        assert_eq!(LONDON.delivery("soon"), "soon");
+        let today = LONDON.today();
+        assert!(!LONDON.day(today).contains("20"), "the present year is left out");
+        let date = |text: &str| text.parse::<NaiveDate>().unwrap();
+        assert_eq!(LONDON.delivery_date("2020-08-03T23:30:00.000Z"), Some(date("2020-08-04")));
+        assert_eq!(monday(date("2026-08-09")), date("2026-08-03"));
+        assert_eq!(monday(date("2026-08-03")), date("2026-08-03"));
+    }
+
+    #[test]
+    fn dates_are_typed_with_the_day_first() {
+        let day = NaiveDate::from_ymd_opt(2026, 12, 10).unwrap();
+        assert_eq!(typed_date(day), "Thu 10 Dec 2026");
+        for text in [
+            "2026-12-10",
+            "10/12/2026",
+            "10.12.2026",
+            "10 Dec 2026",
+            "Thu 10 Dec 2026",
+            "Thursday, 10 December 2026",
+        ] {
+            assert_eq!(parse_date(text), Some(day), "{text}");
+        }
+        for text in ["", "12/13/2026", "10 Dec", "10/12/26", "tomorrow", "Thu", "31 Jun 2026"] {
+            assert_eq!(parse_date(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_as_on_tickets() {
+        for (value, text) in [
+            (0.0, "0.00"),
+            (29.02, "29.02"),
+            (999.999, "1,000.00"),
+            (34_118.5, "34,118.50"),
+            (1_234_567.0, "1,234,567.00"),
+            (-1.92, "\u{2212}1.92"),
+            (-0.001, "0.00"),
+        ] {
+            assert_eq!(number(value), text);
+        }
+        assert_eq!((typed_number(29.0), typed_number(29.45)), ("29".to_owned(), "29.45".to_owned()));
+        assert_eq!(difference(weight(29.02), weight(27.1)).1, "\u{2212}1.92 t, \u{2212}6.6 %");
+        assert_eq!(difference(weight(29.0), weight(29.04)).1, "+0.04 t, +0.1 %");
+        assert_eq!(difference(weight(0.0), weight(0.0)).1, "0.00 t, 0.0 %");
+    }
+
+    #[test]
+    fn both_decimal_signs_are_read() {
+        for (text, value) in [
+            ("29.04", 29.04),
+            (" 29,04 ", 29.04),
+            ("29", 29.0),
+            ("0,125", 0.125),
+            (".5", 0.5),
+            ("1,234.50", 1234.5),
+            ("1234", 1234.0),
+            ("29,5", 29.5),
+        ] {
+            assert_eq!(parse_number(text), Ok(value), "{text}");
+        }
+        for text in ["1,234", "29,040"] {
+            assert_eq!(parse_number(text), Err(NumberError::Ambiguous), "{text}");
+        }
+        for text in ["", "x", "-1", "1e5", "NaN", "1.2.3", "1,2,3", ".", ",", "12,34.5"] {
+            assert_eq!(parse_number(text), Err(NumberError::Invalid), "{text}");
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! A load, and the forms of what is done with it.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+use maud::html as markup;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::events::find_position;
+use super::extract::PostForm;
+use super::loads::{borrowed, find_organisations};
+use super::{html, html_with, new_key, optional, see_other};
+use crate::Console;
+use crate::api::model::{Driver, Event, FileInfo, Load, Named};
+use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
+use crate::fields::Fields;
+use crate::loads::{Action, Conflict, Form, ListQuery, changed, conflicts, offered};
+use crate::user::{Failure, User};
+use crate::views::forms::{FormView, Suggestions, notices};
+use crate::views::load::{LoadView, file_ids};
+use crate::views::messages::sentence;
+use crate::views::{Section, page as document, status};
+
+/// How often an edit is sent again because others changed the load meanwhile.
+const MAX_MERGES: usize = 3;
+
+pub(super) async fn page(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let parameters = Fields::parse(request.query_string().as_bytes());
+    let list = ListQuery::parse(parameters.get("list"));
+    let path = load_path(&id);
+    let (events_path, drivers_path) = (format!("{path}/events"), format!("{path}/drivers"));
+    let list_page = list.page(user.is_driver());
+    let list_page = borrowed(&list_page);
+    let (load, events, drivers, position, listed) = futures_util::join!(
+        caller.get::<Load>(Service::Logistics, &path, &[]),
+        caller.get::<Vec<Event>>(Service::Logistics, &events_path, &[("limit", "100")]),
+        caller.get::<Vec<Driver>>(Service::Logistics, &drivers_path, &[]),
+        find_position(&caller),
+        async {
+            // Only somebody who comes from a list goes on in it.
+            match parameters.find("list") {
+                Some(_) => caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &list_page).await.ok(),
+                None => None,
+            }
+        },
+    );
+    let load = load?.value;
+    let mut missing = Vec::new();
+    let (events, drivers) = (optional(events, &mut missing)?, optional(drivers, &mut missing)?);
+    let events = match events {
+        Some(reply) => reply.value,
+        // A driver and a former party read notes only.
+        None => find_notes(&caller, &events_path).await,
+    };
+    let files = find_files(&caller, &load, &mut missing).await?;
+    let is_accepted = events.iter().any(|event| event.kind == "accepted");
+    let listed = listed.map(|reply| reply.value).unwrap_or_default();
+    let view = LoadView {
+        load: &load,
+        clock: console.clock,
+        events: &events,
+        drivers: drivers.as_ref().map(|reply| reply.value.as_slice()),
+        files: &files,
+        actions: &offered(&load, &user.person, is_accepted),
+        neighbours: neighbours(&listed, &load.id, &list),
+        list: &list.path(),
+        missing: &missing,
+        position: position.as_ref(),
+        done: parameters.find("done").and_then(Action::of_slug).map(done),
+    };
+    Ok(html(&document(&user, Section::Loads, &load.reference, &view.markup())))
+}
+
+fn load_path(id: &str) -> String {
+    format!("/v1/loads/{}", segment(id))
+}
+
+async fn find_notes(caller: &Caller<'_>, path: &str) -> Vec<Event> {
+    let notes = caller.get(Service::Logistics, path, &[("f:type", "noted"), ("limit", "100")]);
+    notes.await.map(|reply| reply.value).unwrap_or_default()
+}
+
+/// Reads what kind of files the load has. Without system, the page shows no picture.
+async fn find_files(
+    caller: &Caller<'_>,
+    load: &Load,
+    missing: &mut Vec<String>,
+) -> Result<Vec<FileInfo>, Failure> {
+    let ids = file_ids(load);
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let body = json!({"ids": ids, "brief": true});
+    let path = "/v1/files/resolve";
+    let found = caller.send_json(Service::System, Method::POST, path, Some(&body), Write::default()).await;
+    let found = found.map(|value| crate::api::Reply { value, total: None, next: None });
+    let found = optional(found, missing)?.map(|reply| reply.value).unwrap_or_default();
+    Ok(serde_json::from_value(found).unwrap_or_default())
+}
+
+/// Returns the addresses of the loads before and after this one in a page of a list.
+fn neighbours(listed: &[Load], id: &str, list: &ListQuery) -> [Option<String>; 2] {
+    let Some(index) = listed.iter().position(|load| load.id == id) else { return [None, None] };
+    let query = list.encoded();
+    let address = |load: &Load| with_query(&format!("/loads/{}", segment(&load.id)), &[("list", &query)]);
+    let before = index.checked_sub(1).and_then(|index| listed.get(index));
+    [before.map(address), listed.get(index + 1).map(address)]
+}
+
+fn done(action: Action) -> &'static str {
+    match action {
+        Action::Edit => "Saved.",
+        Action::Collect => "The collection is recorded.",
+        Action::Prove => "The delivery is proven.",
+        Action::Correct => "The proof is corrected.",
+        Action::Accept => "Accepted.",
+        Action::SendToCarrier | Action::SendToDriver => "Sent.",
+        Action::Reject => "The rejection is recorded.",
+        Action::Cancel => "Cancelled.",
+        Action::Reopen => "Reopened.",
+        Action::Note => "The note is written.",
+    }
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct FormPath {
+    id: String,
+    action: String,
+}
+
+impl FormPath {
+    fn action(&self) -> Result<Action, Failure> {
+        Action::of_slug(&self.action).ok_or(Failure::NotFound)
+    }
+}
+
+/// A form on its page.
+struct Shown<'a> {
+    typed: &'a Fields,
+    was: &'a Fields,
+    errors: &'a [FieldError],
+    conflicts: &'a [Conflict],
+    status: StatusCode,
+}
+
+pub(super) async fn form(
+    console: Data<Console>,
+    user: User,
+    path: Path<FormPath>,
+) -> Result<HttpResponse, Failure> {
+    let action = path.action()?;
+    let load = find_load(&user.caller(&console.api), &path.id).await?;
+    let initial = Form::new(action, &load, &user.person).initial(&load, console.clock);
+    let shown = Shown { typed: &initial, was: &initial, errors: &[], conflicts: &[], status: StatusCode::OK };
+    show(&console, &user, action, &load, &shown).await
+}
+
+async fn find_load(caller: &Caller<'_>, id: &str) -> Result<Load, CallError> {
+    Ok(caller.get(Service::Logistics, &load_path(id), &[]).await?.value)
+}
+
+async fn show(
+    console: &Console,
+    user: &User,
+    action: Action,
+    load: &Load,
+    shown: &Shown<'_>,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let form = Form::new(action, load, &user.person);
+    let suggestions = find_suggestions(&caller, &form, user.is_driver()).await;
+    let (placed, others) = form.place(shown.typed, shown.errors);
+    let back = format!("/loads/{}", segment(&load.id));
+    let view = FormView {
+        user,
+        action: &format!("{back}/{}", action.slug()),
+        submit: if action == Action::Edit { "Save" } else { action.title() },
+        back: &back,
+        form: &form,
+        typed: shown.typed,
+        was: (action == Action::Edit).then_some(shown.was),
+        revision: load.revision,
+        key: &new_key(),
+        suggestions: &suggestions,
+        errors: &placed,
+        conflicts: shown.conflicts,
+    };
+    let body = markup! {
+        div.head {
+            h1 { (load.reference) ": " (action.title()) }
+            (status(&load.status))
+            small { (load.commodity.name) ", " (console.clock.delivery(&load.delivery)) }
+        }
+        (notices(&others))
+        @if !shown.conflicts.is_empty() {
+            p.notice.bad role="alert" { "Somebody else changed the load meanwhile. Choose what to keep, then save again." }
+        }
+        (view.markup())
+    };
+    let title = format!("{}: {}", load.reference, action.title());
+    Ok(html_with(shown.status, &document(user, Section::Loads, &title, &body)))
+}
+
+async fn find_suggestions(caller: &Caller<'_>, form: &Form, is_driver: bool) -> Suggestions {
+    let has = |name: &str| form.fields.iter().any(|field| field.name == name);
+    let commodities = async {
+        if !has("commodityId") {
+            return Vec::new();
+        }
+        let found = caller.get::<Vec<Named>>(Service::Logistics, "/v1/commodities", &[]).await;
+        found.map(|reply| reply.value).unwrap_or_default()
+    };
+    let drivers = async {
+        if !has("driverId") {
+            return Vec::new();
+        }
+        let found = caller.get::<Vec<Value>>(Service::Logistics, "/v1/drivers", &[("limit", "100")]).await;
+        let found = found.map(|reply| reply.value).unwrap_or_default();
+        let text = |driver: &Value, name: &str| driver[name].as_str().map(str::to_owned);
+        let pair = |driver: &Value| {
+            let id = text(driver, "driverId")?;
+            Some((id.clone(), text(driver, "name").unwrap_or(id)))
+        };
+        found.iter().filter_map(pair).collect()
+    };
+    let organisations =
+        async { if has("carrierId") { find_organisations(caller, is_driver).await } else { Vec::new() } };
+    let (commodities, organisations, drivers) = futures_util::join!(commodities, organisations, drivers);
+    Suggestions { commodities, organisations, drivers }
+}
+
+pub(super) async fn submit(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<FormPath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let action = path.action()?;
+    let load = find_load(&user.caller(&console.api), &path.id).await?;
+    let result = match action {
+        Action::Edit => edit(&console, &user, load, fields).await?,
+        _ => act(&console, &user, action, load, fields).await?,
+    };
+    match result {
+        Outcome::Done => {
+            let to = format!("/loads/{}", segment(&path.id));
+            Ok(see_other(&with_query(&to, &[("done", action.slug())])))
+        }
+        Outcome::Again { load, typed, was, errors, conflicts, status } => {
+            let shown = Shown { typed: &typed, was: &was, errors: &errors, conflicts: &conflicts, status };
+            show(&console, &user, action, &load, &shown).await
+        }
+    }
+}
+
+/// What became of a form.
+enum Outcome {
+    Done,
+    /// It is shown again: with errors, or with what somebody else changed.
+    Again {
+        load: Box<Load>,
+        typed: Fields,
+        was: Fields,
+        errors: Vec<FieldError>,
+        conflicts: Vec<Conflict>,
+        status: StatusCode,
+    },
+}
+
+impl Outcome {
+    fn again(load: Load, typed: Fields, was: Fields, errors: Vec<FieldError>, status: u16) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        Self::Again { load: Box::new(load), typed, was, errors, conflicts: Vec::new(), status }
+    }
+}
+
+/// Sends an edit. What others changed meanwhile is merged: only a field that both changed is asked about.
+async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> Result<Outcome, Failure> {
+    let caller = user.caller(&console.api);
+    let form = Form::new(Action::Edit, &load, &user.person);
+    let (typed, was) = chosen(&form, typed);
+    let names = with_carrier(changed(&merged(&typed, &was), &form.names()), &typed);
+    if names.is_empty() {
+        return Ok(Outcome::Done);
+    }
+    let body = match form.body(&typed, &names) {
+        Ok(body) => body,
+        Err(errors) => return Ok(Outcome::again(load, typed, was, errors, 400)),
+    };
+    let mut revision = typed.get("revision").to_owned();
+    for _ in 0..MAX_MERGES {
+        let write = Write { key: None, revision: Some(&revision) };
+        let path = load_path(&load.id);
+        let sent = caller.send_json(Service::Logistics, Method::PATCH, &path, Some(&body), write).await;
+        let Err(error) = sent else { return Ok(Outcome::Done) };
+        if error.refused_with(StatusCode::PRECONDITION_FAILED).is_none() {
+            return refused(error, load, typed, was);
+        }
+        load = find_load(&caller, &load.id).await?;
+        let now = form.initial(&load, console.clock);
+        let conflicts = conflicts(&merged(&typed, &was), &names, &now);
+        if !conflicts.is_empty() {
+            let status = StatusCode::PRECONDITION_FAILED;
+            // What only they changed is theirs.
+            let typed = with_theirs(&form, &typed, &names, &now);
+            return Ok(Outcome::Again {
+                load: Box::new(load),
+                typed,
+                was: now,
+                errors: Vec::new(),
+                conflicts,
+                status,
+            });
+        }
+        revision = load.revision.to_string();
+    }
+    Err(anyhow::anyhow!("the load changes faster than it can be edited").into())
+}
+
+/// Applies the choices between two edits, and returns the fields and what they were.
+fn chosen(form: &Form, typed: Fields) -> (Fields, Fields) {
+    let names = form.names();
+    let was = names.iter().map(|name| ((*name).to_owned(), typed.get(&format!("was.{name}")).to_owned()));
+    let was = Fields(was.collect());
+    let is_theirs = |name: &str| typed.get(&format!("choice.{name}")) == "theirs";
+    let value =
+        |name: &str, value: &str| if is_theirs(name) { was.get(name).to_owned() } else { value.to_owned() };
+    let fields = typed.0.iter().map(|(name, own)| (name.clone(), value(name, own)));
+    (Fields(fields.collect()), was)
+}
+
+/// Returns the fields with what they were, as the form carries both.
+fn merged(typed: &Fields, was: &Fields) -> Fields {
+    let typed = typed.0.iter().filter(|(name, _)| !name.starts_with("was.")).cloned();
+    Fields(typed.chain(was.0.iter().map(|(name, value)| (format!("was.{name}"), value.clone()))).collect())
+}
+
+fn with_theirs(form: &Form, typed: &Fields, mine: &[&str], now: &Fields) -> Fields {
+    let value = |name: &'static str| if mine.contains(&name) { typed.get(name) } else { now.get(name) };
+    Fields(form.names().into_iter().map(|name| (name.to_owned(), value(name).to_owned())).collect())
+}
+
+/// Completes the members of an edit: the name of a haulier goes with its id, and goes when the haulier does.
+fn with_carrier<'a>(mut names: Vec<&'a str>, typed: &Fields) -> Vec<&'a str> {
+    if names.contains(&"carrierName") && !names.contains(&"carrierId") {
+        names.push("carrierId");
+    }
+    if typed.get("carrierId").is_empty() {
+        names.retain(|name| *name != "carrierName");
+    }
+    names
+}
+
+/// Sends the form of another action.
+async fn act(
+    console: &Console,
+    user: &User,
+    action: Action,
+    load: Load,
+    typed: Fields,
+) -> Result<Outcome, Failure> {
+    let form = Form::new(action, &load, &user.person);
+    let mut body = match form.body(&typed, &form.names()) {
+        Ok(body) => body,
+        Err(errors) => return Ok(Outcome::again(load, typed, Fields::default(), errors, 400)),
+    };
+    let of_load = |rest: &str| format!("{}/{rest}", load_path(&load.id));
+    let path = match action {
+        Action::Collect => of_load("collection"),
+        Action::Prove => of_load("proof-of-delivery"),
+        Action::Correct => of_load("proof-of-delivery/corrections"),
+        Action::Reject => of_load("rejection"),
+        Action::Note => of_load("notes"),
+        Action::SendToCarrier | Action::SendToDriver => {
+            body["loadId"] = json!(load.id);
+            format!("/v1/loads/{}", action.slug())
+        }
+        Action::Accept | Action::Cancel | Action::Reopen | Action::Edit => of_load(action.slug()),
+    };
+    // An acceptance has no body.
+    let body = (action != Action::Accept).then_some(&body);
+    let write = Write { key: Some(typed.get("key")).filter(|key| !key.is_empty()), revision: None };
+    let caller = user.caller(&console.api);
+    match caller.send_json(Service::Logistics, Method::POST, &path, body, write).await {
+        Ok(_) => Ok(Outcome::Done),
+        Err(error) => refused(error, load, typed, Fields::default()),
+    }
+}
+
+/// Shows a form again with what the service says about it.
+fn refused(error: CallError, load: Load, typed: Fields, was: Fields) -> Result<Outcome, Failure> {
+    match error {
+        CallError::Refused(refusal) if refusal.status != 404 => {
+            let errors = if refusal.validation.is_empty() {
+                vec![FieldError { path: String::new(), message: sentence(&refusal) }]
+            } else {
+                refusal.validation
+            };
+            Ok(Outcome::again(load, typed, was, errors, refusal.status))
+        }
+        error => Err(error.into()),
+    }
+}

@@ -1,0 +1,104 @@
+//! The pages and forms by their addresses.
+
+mod actions;
+mod events;
+mod extract;
+mod files;
+mod load;
+mod loads;
+mod login;
+mod today;
+mod uploads;
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, ResponseError};
+use common::Pages;
+use maud::Markup;
+use uuid::Uuid;
+
+use crate::api::{CallError, Reply, Service, with_query};
+use crate::user::Failure;
+use crate::views::messages;
+
+pub(crate) use extract::NewCookies;
+
+/// Adds all pages.
+pub(crate) fn pages(pages: &mut Pages<'_>) {
+    pages
+        .get("/", today::page)
+        .get("/loads", loads::page)
+        .get("/loads/export.{format}", loads::export)
+        .post("/loads/actions", actions::confirm)
+        .post("/loads/actions/run", actions::run)
+        .get("/loads/{id}", load::page)
+        .get("/loads/{id}/{action}", load::form)
+        .post("/loads/{id}/{action}", load::submit)
+        .get("/events", events::stream)
+        .get("/files/{id}", files::file)
+        .get("/login", login::page)
+        .get("/login/start", login::start)
+        .get("/login/callback", login::callback)
+        .post("/login/person", login::person)
+        .post("/logout", login::log_out)
+        .get("/logged-out", login::logged_out)
+        .get("/logged-in", login::logged_in)
+        .get("/assets/{name}", files::asset);
+}
+
+/// Returns a page.
+fn html(page: &Markup) -> HttpResponse {
+    html_with(StatusCode::OK, page)
+}
+
+fn html_with(status: StatusCode, page: &Markup) -> HttpResponse {
+    HttpResponse::build(status).content_type("text/html; charset=utf-8").body(page.0.clone())
+}
+
+/// Returns the page of a failure.
+pub(crate) fn failure_response(failure: &Failure) -> HttpResponse {
+    match failure {
+        Failure::LoggedOut { to } => return see_other(&with_query("/login", &[("to", to)])),
+        Failure::Internal(cause) => tracing::error!(error = format!("{cause:#}"), "a page failed"),
+        Failure::Call(CallError::Away { service, cause }) => log_away(*service, cause),
+        _ => {}
+    }
+    html_with(failure.status_code(), &messages::failure(failure))
+}
+
+fn log_away(service: Service, cause: &anyhow::Error) {
+    tracing::warn!(service = service.name(), error = format!("{cause:#}"), "a service is away");
+}
+
+/// Leads on after a form.
+fn see_other(to: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header(("location", to)).finish()
+}
+
+/// Returns a new idempotency key, for a form that is rendered.
+fn new_key() -> String {
+    Uuid::now_v7().to_string()
+}
+
+/// Returns the value of an optional part of a page. A service that is away is named in `missing`; what the person may
+/// not see is left out. A refused token ends the page.
+fn optional<T>(
+    result: Result<Reply<T>, CallError>,
+    missing: &mut Vec<String>,
+) -> Result<Option<Reply<T>>, Failure> {
+    match result {
+        Ok(reply) => Ok(Some(reply)),
+        Err(CallError::LoggedOut) => Err(CallError::LoggedOut.into()),
+        Err(CallError::Away { service, cause }) => {
+            log_away(service, &cause);
+            let sentence = format!(
+                "The service with {} is away at the moment, so some things are missing here.",
+                service.contents()
+            );
+            if !missing.contains(&sentence) {
+                missing.push(sentence);
+            }
+            Ok(None)
+        }
+        Err(CallError::Refused(_)) => Ok(None),
+    }
+}

@@ -1,0 +1,148 @@
+//! The page of today.
+
+use actix_web::HttpResponse;
+use actix_web::web::Data;
+use chrono::{Days, NaiveDate};
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use super::{html, optional};
+use crate::Console;
+use crate::api::model::{Load, Summary, Sums, Webhook};
+use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
+use crate::format::{monday, number};
+use crate::user::{Failure, User};
+use crate::views::loads::counted;
+use crate::views::today::{DAYS, Shown, Tile, TodayView};
+use crate::views::{Section, page as document};
+
+/// Rejected loads that the page names.
+const MAX_REJECTED: &str = "5";
+
+/// A tile: its label, and its filters as the list of loads has them and as the API does.
+struct TileQuery {
+    label: &'static str,
+    list: Vec<(&'static str, String)>,
+    parameters: Vec<(&'static str, String)>,
+}
+
+impl TileQuery {
+    fn statuses(label: &'static str, statuses: &[&str], dates: Option<(NaiveDate, NaiveDate)>) -> Self {
+        let mut list: Vec<_> = statuses.iter().map(|status| ("status", (*status).to_owned())).collect();
+        let mut parameters = vec![("f:status", statuses.join(","))];
+        if let Some((from, to)) = dates {
+            list.extend([("from", from.to_string()), ("to", to.to_string())]);
+            parameters.extend([("startDateISO", from.to_string()), ("endDateISO", to.to_string())]);
+        }
+        Self { label, list, parameters }
+    }
+
+    fn flag(label: &'static str, name: &'static str, parameter: &'static str) -> Self {
+        let on = |name| vec![(name, "true".to_owned())];
+        Self { label, list: on(name), parameters: on(parameter) }
+    }
+
+    async fn sums(&self, caller: &Caller<'_>, further: &[(&str, &str)]) -> Result<Reply<Summary>, CallError> {
+        let own = self.parameters.iter().map(|(name, value)| (*name, value.as_str()));
+        let query: Vec<_> = own.chain(further.iter().copied()).collect();
+        caller.get(Service::Logistics, "/v1/loads/summary", &query).await
+    }
+
+    fn path(&self) -> String {
+        let list: Vec<_> = self.list.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        with_query("/loads", &list)
+    }
+}
+
+pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let today = console.clock.today();
+    let week = (monday(today), monday(today) + Days::new(6));
+    let last_week = (week.0 - Days::new(7), today - Days::new(7));
+    let queries = [
+        TileQuery::statuses("Due today", &["upcoming", "collected"], Some((today, today))),
+        TileQuery::statuses("On the road", &["collected"], None),
+        TileQuery::flag("Overdue", "overdue", "overdue"),
+        TileQuery::flag("Awaiting acceptance", "awaiting", "awaitsAcceptance"),
+        TileQuery::statuses("Delivered this week", &["completed"], Some(week)),
+    ];
+    let before = TileQuery::statuses("", &["completed"], Some(last_week));
+    let days = TileQuery::statuses("", &["completed"], Some((today - Days::new(DAYS - 1), today)));
+    let has_organisation = user.person.organisation_id.is_some() || user.person.is_admin;
+    let driver: &[(&str, &str)] = if has_organisation { &[] } else { &[("f:driverId", "me")] };
+    let rejected = [&[("f:status", "rejected"), ("limit", MAX_REJECTED)], driver].concat();
+    let by_day = [&[("groupBy", "day")], driver].concat();
+
+    let (tiles, before, days, rejected, waiting) = futures_util::join!(
+        join_all(queries.iter().map(|query| query.sums(&caller, driver))),
+        before.sums(&caller, driver),
+        days.sums(&caller, &by_day),
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &rejected),
+        find_waiting(&caller, has_organisation, user.person.is_admin),
+    );
+    let mut missing = Vec::new();
+    let before = optional(before, &mut missing)?.map(|reply| reply.value.total);
+    let mut shown = Vec::new();
+    for (query, sums) in queries.iter().zip(tiles) {
+        let sums = optional(sums, &mut missing)?.map(|reply| reply.value.total);
+        shown.push(Tile { label: query.label, path: query.path(), sums, shown: kind(query.label, before) });
+    }
+    let days = optional(days, &mut missing)?.map(|reply| reply.value.groups);
+    let rejected = optional(rejected, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    let mut sentences = Vec::new();
+    for (count, what) in waiting {
+        let total = optional(count, &mut missing)?.and_then(|reply| reply.total).unwrap_or_default();
+        sentences.extend((total > 0).then(|| format!("{}{}", counted(total, what.0), what.1)));
+    }
+    let view = TodayView {
+        clock: console.clock,
+        today,
+        tiles: &shown,
+        days: days.as_deref(),
+        rejected: &rejected,
+        waiting: &sentences,
+        missing: &missing,
+        has_organisation,
+    };
+    Ok(html(&document(&user, Section::Today, "Today", &view.markup())))
+}
+
+fn kind(label: &str, last_week: Option<Sums>) -> Shown {
+    match label {
+        "Overdue" => Shown::Problem,
+        "Delivered this week" => Shown::Delivered(
+            last_week
+                .map_or_else(String::new, |sums| format!("last week by now {} t", number(sums.weight_net))),
+        ),
+        _ => Shown::Count,
+    }
+}
+
+/// Something that waits: the number of entries, and what is said about it after the number and this noun.
+type Waiting = (Result<Reply<Value>, CallError>, (&'static str, &'static str));
+
+/// Counts what waits for somebody besides loads.
+async fn find_waiting(caller: &Caller<'_>, has_organisation: bool, is_admin: bool) -> Vec<Waiting> {
+    let count = async |service, path: String, what| {
+        let counted = caller.get(service, &path, &[("count", "true"), ("limit", "1")]).await;
+        (counted, what)
+    };
+    let mut calls = Vec::new();
+    if has_organisation {
+        let path = "/v1/enquiries?scope=received&f:status=open".to_owned();
+        calls.push((Service::Livestock, path, ("enquiry", " about your listings without an answer")));
+        let services = [Service::Logistics, Service::Livestock];
+        let listed = services.map(|service| caller.get::<Vec<Webhook>>(service, "/v1/webhooks", &[]));
+        for (service, webhooks) in services.into_iter().zip(join_all(listed).await) {
+            for webhook in webhooks.map(|reply| reply.value).unwrap_or_default() {
+                let path = format!("/v1/webhooks/{}/deliveries?f:status=failed", segment(&webhook.id));
+                calls.push((service, path, ("delivery", " to webhooks failed")));
+            }
+        }
+    }
+    if is_admin {
+        let path = "/v1/reports?f:status=open".to_owned();
+        calls.push((Service::Livestock, path, ("report", " of listings to decide")));
+    }
+    join_all(calls.into_iter().map(|(service, path, what)| count(service, path, what))).await
+}

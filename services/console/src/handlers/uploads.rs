@@ -1,0 +1,97 @@
+//! Files of forms, which are passed on to the system service while they arrive.
+
+use actix_web::web::Bytes;
+use actix_web::{FromRequest, HttpRequest, dev};
+use common::multipart::{self, FilePart, Limits, MAX_TEXT_BYTES, Payload};
+use futures_util::future::join;
+use futures_util::stream;
+use reqwest::Body;
+use reqwest::multipart::{Form, Part};
+use tokio::sync::mpsc;
+
+use crate::Console;
+use crate::api::{CallError, Service};
+use crate::fields::{FORM_TOKEN, Fields};
+use crate::loads::{FILE_ERROR, FILES, TEXTS};
+use crate::user::{Failure, User};
+use crate::views::messages::sentence;
+
+/// The most files of a form.
+const MAX_FILES: usize = 10;
+/// The most bytes of a file. The system service has a limit of its own.
+const MAX_FILE_BYTES: usize = 100 << 20;
+/// Chunks of a file that wait for the system service.
+const CHUNKS: usize = 4;
+
+/// Reads a form with files, and stores the files for the person. Without a person, they are left out.
+pub(super) async fn receive(
+    console: &Console,
+    request: &HttpRequest,
+    payload: &mut dev::Payload,
+    user: Option<&User>,
+) -> Result<Fields, Failure> {
+    let payload = Payload::from_request(request, payload).await.map_err(|_| Failure::UnreadableForm)?;
+    let limits =
+        Limits { texts: &TEXTS, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
+    let received = multipart::receive(request, payload, limits, async |mut part| {
+        let token = part.texts.iter().find(|(name, _)| name == FORM_TOKEN).map_or("", |(_, token)| token);
+        let user = user.filter(|user| user.is_form_token(&console.sessions.keys, token));
+        let stored = match user {
+            Some(user) if part.name.as_ref().is_some_and(|name| !name.is_empty()) => {
+                Some(store(console, user, &mut part).await?)
+            }
+            // Browsers send an empty part if no file was chosen.
+            _ => {
+                while part.next().await?.is_some() {}
+                None
+            }
+        };
+        Ok(stored)
+    });
+    let form = received.await.map_err(|error| {
+        tracing::debug!(%error, "a form with files is refused");
+        Failure::UnreadableForm
+    })?;
+    let mut fields = form.texts;
+    for stored in form.files.into_iter().flatten() {
+        fields.push(match stored {
+            Ok(file) => (FILES.to_owned(), file),
+            Err(CallError::Refused(refusal)) => {
+                let error =
+                    refusal.validation.first().map_or_else(|| sentence(&refusal), |e| e.message.clone());
+                (FILE_ERROR.to_owned(), error)
+            }
+            Err(error) => return Err(error.into()),
+        });
+    }
+    Ok(Fields(fields))
+}
+
+/// Sends a file to the system service. Returns its id and its name.
+async fn store(
+    console: &Console,
+    user: &User,
+    part: &mut FilePart<'_>,
+) -> Result<Result<String, CallError>, common::Error> {
+    let name = part.name.clone().unwrap_or_default();
+    let declared = part.declared.clone().unwrap_or_else(|| "application/octet-stream".to_owned());
+    let bucket = if declared.starts_with("image/") { "images" } else { "files" };
+    let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
+    let chunks = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
+    let content = Part::stream(Body::wrap_stream(Box::pin(chunks))).file_name(name.clone());
+    let content = content.mime_str(&declared);
+    let content = content.map_err(|error| common::Error::MalformedBody(error.to_string()))?;
+    let form = Form::new().text("bucket", bucket).text("type", "weighbridge").text("name", name.clone());
+    let pass_on = async {
+        // To the end of the part, even if the service has refused it: further fields follow.
+        while let Some(chunk) = part.next().await? {
+            let _ = sender.send(Ok(chunk)).await;
+        }
+        drop(sender);
+        Ok::<_, common::Error>(())
+    };
+    let caller = user.caller(&console.api);
+    let (passed, stored) = join(pass_on, caller.upload(Service::System, form.part("file", content))).await;
+    passed?;
+    Ok(stored.map(|id| format!("{id} {name}")))
+}

@@ -1,0 +1,232 @@
+//! The query of the list of loads: what it filters and how it sorts, in the address of the page and in the API.
+
+use chrono::{Days, NaiveDate};
+
+use crate::api::with_query;
+use crate::format::{Clock, monday, parse_date};
+
+/// Rows on a page.
+const ROWS: &str = "50";
+
+/// A filter: its name in the address, its parameter of the API, and its name for people.
+struct Filter {
+    name: &'static str,
+    parameter: &'static str,
+    label: &'static str,
+}
+
+const fn filter(name: &'static str, parameter: &'static str, label: &'static str) -> Filter {
+    Filter { name, parameter, label }
+}
+
+const FILTERS: [Filter; 12] = [
+    filter("q", "query", "Words"),
+    filter("status", "f:status", "Status"),
+    filter("carrier", "f:carrierId", "Haulier"),
+    filter("organiser", "f:organiserId", "Organiser"),
+    filter("commodity", "f:commodityId", "Commodity"),
+    filter("tag", "f:tag", "Tag"),
+    filter("batch", "f:batchId", "Import"),
+    filter("week", "", "Week of"),
+    filter("from", "startDateISO", "From"),
+    filter("to", "endDateISO", "To"),
+    filter("overdue", "overdue", "Overdue"),
+    filter("awaiting", "awaitsAcceptance", "Awaiting acceptance"),
+];
+
+/// The columns that sort: the name in the address, the key of the API, and the heading.
+pub(crate) const SORTS: [(&str, &str, &str); 8] = [
+    ("reference", "reference", "Load"),
+    ("delivery", "deliveryDateISO", "Delivery"),
+    ("organiser", "organiser", "Organiser"),
+    ("haulier", "carrier", "Haulier"),
+    ("commodity", "commodity", "Commodity"),
+    ("planned", "weight", "Planned t"),
+    ("net", "weightNet", "Net t"),
+    ("status", "status", "Status"),
+];
+
+/// The query of a list. Parameters that it does not know are left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ListQuery(Vec<(String, String)>);
+
+/// A filter that is on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Chip {
+    pub(crate) text: String,
+    /// The address of the list without it.
+    pub(crate) without: String,
+}
+
+impl ListQuery {
+    /// Parses the query of an address. Empty values count as absent.
+    pub(crate) fn parse(query: &str) -> Self {
+        let is_known = |name: &str| {
+            ["sort", "cursor"].contains(&name) || FILTERS.iter().any(|filter| filter.name == name)
+        };
+        let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
+        let known = pairs.map(|(name, value)| {
+            // A typed day; what is none is left for the API to refuse.
+            let day = ["week", "from", "to"].contains(&&*name).then(|| parse_date(&value)).flatten();
+            (name, day.map_or_else(|| value.trim().to_owned(), |day| day.to_string()))
+        });
+        Self(known.filter(|(name, value)| is_known(name) && !value.is_empty()).collect())
+    }
+
+    /// Returns the first value of a filter.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Returns true if a filter has this value.
+    pub(crate) fn has(&self, name: &str, value: &str) -> bool {
+        self.0.iter().any(|(known, own)| known == name && own == value)
+    }
+
+    /// Returns the filters as parameters of the API. `is_driver`: of the loads that were sent to the caller.
+    pub(crate) fn parameters(&self, is_driver: bool) -> Vec<(&'static str, String)> {
+        let mut parameters = Vec::new();
+        for (name, value) in &self.0 {
+            let Some(filter) = FILTERS.iter().find(|filter| filter.name == name) else { continue };
+            match (filter.name, value.parse::<NaiveDate>()) {
+                ("week", Ok(day)) => {
+                    let first = monday(day);
+                    parameters.push(("startDateISO", first.to_string()));
+                    parameters.push(("endDateISO", (first + Days::new(6)).to_string()));
+                }
+                ("week", Err(_)) => {}
+                ("overdue" | "awaiting", _) => parameters.push((filter.parameter, "true".to_owned())),
+                _ => parameters.push((filter.parameter, value.clone())),
+            }
+        }
+        if is_driver {
+            parameters.push(("f:driverId", "me".to_owned()));
+        }
+        parameters
+    }
+
+    /// Returns the parameters of the order.
+    pub(crate) fn order(&self) -> Vec<(&'static str, String)> {
+        let (name, descends) = self.sort();
+        let key = SORTS.iter().find(|(known, ..)| *known == name).map(|(_, key, _)| *key);
+        key.map_or_else(Vec::new, |key| vec![("sortBy", key.to_owned()), ("sortDesc", descends.to_string())])
+    }
+
+    /// Returns the parameters of a page of the list: filters, order, cursor and number of rows.
+    pub(crate) fn page(&self, is_driver: bool) -> Vec<(&'static str, String)> {
+        let mut parameters = self.parameters(is_driver);
+        parameters.extend(self.order());
+        parameters.push(("limit", ROWS.to_owned()));
+        parameters.extend(self.get("cursor").map(|cursor| ("cursor", cursor.to_owned())));
+        parameters
+    }
+
+    /// Returns the name of the column that sorts, and whether it descends. By default the newest deliveries come first.
+    pub(crate) fn sort(&self) -> (&str, bool) {
+        let sort = self.get("sort").unwrap_or("-delivery");
+        sort.strip_prefix('-').map_or((sort, false), |name| (name, true))
+    }
+
+    /// Returns the address of the list sorted by a column: descending if it ascends already.
+    pub(crate) fn sorted_by(&self, name: &str) -> String {
+        let descends = self.sort() == (name, false);
+        let sort = format!("{}{name}", if descends { "-" } else { "" });
+        self.address(|(name, _)| !["sort", "cursor"].contains(&name), &[("sort", &sort)])
+    }
+
+    /// Returns the address of the page at a cursor.
+    pub(crate) fn at(&self, cursor: &str) -> String {
+        self.address(|(name, _)| name != "cursor", &[("cursor", cursor)])
+    }
+
+    /// Returns the address of the first page.
+    pub(crate) fn first(&self) -> String {
+        self.address(|(name, _)| name != "cursor", &[])
+    }
+
+    /// Returns the address of this page.
+    pub(crate) fn path(&self) -> String {
+        self.address(|_| true, &[])
+    }
+
+    /// Returns the query of this page, for links that lead back to it.
+    pub(crate) fn encoded(&self) -> String {
+        self.path().split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
+    }
+
+    /// Returns a chip for each filter that is on. Without one, the list starts at its first page.
+    pub(crate) fn chips(&self, clock: Clock, names: impl Fn(&str, &str) -> Option<String>) -> Vec<Chip> {
+        let on = self.0.iter().filter_map(|(name, value)| {
+            let label = FILTERS.iter().find(|filter| filter.name == name)?.label;
+            let day = || value.parse::<NaiveDate>().ok().map(|day| clock.day(day));
+            let text = match name.as_str() {
+                "overdue" | "awaiting" => label.to_owned(),
+                "week" | "from" | "to" => format!("{label} {}", day().unwrap_or_else(|| value.clone())),
+                _ => format!("{label}: {}", names(name, value).unwrap_or_else(|| value.clone())),
+            };
+            let without =
+                self.address(|(own, other)| own != "cursor" && !(own == name && other == value), &[]);
+            Some(Chip { text, without })
+        });
+        on.collect()
+    }
+
+    /// Returns the pairs that a form for further filters keeps: all but the page and those with these names.
+    pub(crate) fn kept(&self, without: &[&str]) -> impl Iterator<Item = &(String, String)> {
+        let without: Vec<String> = without.iter().map(ToString::to_string).collect();
+        self.0.iter().filter(move |(name, _)| name != "cursor" && !without.contains(name))
+    }
+
+    fn address(&self, keep: impl Fn((&str, &str)) -> bool, added: &[(&str, &str)]) -> String {
+        let own = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let pairs: Vec<_> = own.filter(|pair| keep(*pair)).chain(added.iter().copied()).collect();
+        with_query("/loads", &pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLOCK: Clock = Clock { zone: chrono_tz::Europe::London };
+
+    #[test]
+    fn filters_become_parameters() {
+        let query =
+            ListQuery::parse("week=2020-08-05&status=upcoming&status=collected&q=&x=1&overdue=on&sort=-net");
+        let parameters = query.parameters(true);
+        let expected = [
+            ("startDateISO", "2020-08-03"),
+            ("endDateISO", "2020-08-09"),
+            ("f:status", "upcoming"),
+            ("f:status", "collected"),
+            ("overdue", "true"),
+            ("f:driverId", "me"),
+        ];
+        assert_eq!(parameters, expected.map(|(name, value)| (name, value.to_owned())));
+        assert_eq!(query.order(), [("sortBy", "weightNet".to_owned()), ("sortDesc", "true".to_owned())]);
+        assert_eq!(ListQuery::parse("from=Wed+5+Aug+2020").get("from"), Some("2020-08-05"));
+        assert_eq!(ListQuery::parse("week=soon").parameters(false), []);
+        assert_eq!(ListQuery::parse("sort=password").order(), [], "the order of the API");
+    }
+
+    #[test]
+    fn each_filter_is_a_chip_and_a_change_starts_at_the_first_page() {
+        let query =
+            ListQuery::parse("status=upcoming&status=collected&cursor=abc&from=2020-08-03&carrier=haul");
+        let chips = query.chips(CLOCK, |name, _| (name == "carrier").then(|| "Hereford Haulage".to_owned()));
+        let texts: Vec<_> = chips.iter().map(|chip| chip.text.as_str()).collect();
+        let expected =
+            ["Status: upcoming", "Status: collected", "From Mon 3 Aug 2020", "Haulier: Hereford Haulage"];
+        assert_eq!(texts, expected);
+        assert_eq!(chips[0].without, "/loads?status=collected&from=2020-08-03&carrier=haul");
+        assert_eq!(
+            query.at("x y"),
+            "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y"
+        );
+        assert_eq!(ListQuery::parse("cursor=a&sort=net").sorted_by("net"), "/loads?sort=-net");
+        assert_eq!(ListQuery::parse("cursor=a&sort=-net").sorted_by("net"), "/loads?sort=net");
+        assert_eq!(ListQuery::parse("cursor=a").first(), "/loads");
+        assert_eq!(ListQuery::parse(&query.encoded()), query);
+    }
+}

@@ -1,0 +1,199 @@
+//! Forms of actions: fields with their errors, and the choice between two edits.
+
+use maud::{Markup, html};
+
+use super::layout::form_token;
+use crate::api::FieldError;
+use crate::api::model::Named;
+use crate::fields::Fields;
+use crate::loads::{Conflict, FILES, Field, Form, Kind, MEASURES};
+use crate::user::User;
+
+/// What a form suggests: ids and names.
+#[derive(Debug, Default)]
+pub(crate) struct Suggestions {
+    pub(crate) commodities: Vec<Named>,
+    /// Ids and names of organisations.
+    pub(crate) organisations: Vec<(String, String)>,
+    /// Ids and names of drivers.
+    pub(crate) drivers: Vec<(String, String)>,
+}
+
+/// A form as it is shown: at first, or again with what is wrong.
+pub(crate) struct FormView<'a> {
+    pub(crate) user: &'a User,
+    pub(crate) action: &'a str,
+    pub(crate) submit: &'a str,
+    pub(crate) back: &'a str,
+    pub(crate) form: &'a Form,
+    pub(crate) typed: &'a Fields,
+    /// What the fields were when the load was read, for edits.
+    pub(crate) was: Option<&'a Fields>,
+    pub(crate) revision: i64,
+    pub(crate) key: &'a str,
+    pub(crate) suggestions: &'a Suggestions,
+    pub(crate) errors: &'a [FieldError],
+    pub(crate) conflicts: &'a [Conflict],
+}
+
+impl FormView<'_> {
+    /// Returns the form.
+    pub(crate) fn markup(&self) -> Markup {
+        html! {
+            form.fields.card.pad method="post" action=(self.action)
+                enctype=[self.form.has_files.then_some("multipart/form-data")] {
+                (form_token(self.user))
+                input type="hidden" name="key" value=(self.key);
+                input type="hidden" name="revision" value=(self.revision);
+                @if let Some(was) = self.was {
+                    @for name in self.form.names() {
+                        input type="hidden" name={ "was." (name) } value=(was.get(name));
+                    }
+                }
+                @for field in &self.form.fields { (self.field(field)) }
+                @if self.form.has_quality { (self.quality()) }
+                @if self.form.has_files { (self.files()) }
+                (self.lists())
+                div.actions {
+                    button.primary { (self.submit) }
+                    a.btn href=(self.back) { "Back" }
+                }
+            }
+        }
+    }
+
+    fn field(&self, field: &Field) -> Markup {
+        let value = self.typed.get(field.name);
+        let error = self.errors.iter().find(|error| error.path == field.name);
+        let conflict = self.conflicts.iter().find(|conflict| conflict.name == field.name);
+        let described = error.map(|_| format!("error-{}", field.name));
+        let is_first =
+            error.is_some() && self.errors.first().map(|first| &first.path) == error.map(|own| &own.path);
+        html! {
+            div.field.wrong[error.is_some()].long[field.kind == Kind::LongText] {
+                label for={ "f-" (field.name) } { (field.label) @if field.is_required { " " span.muted { "(needed)" } } }
+                (self.input(field, value, described.as_deref(), is_first))
+                @if let Some(error) = error {
+                    p.error id={ "error-" (field.name) } { (capital(&error.message)) }
+                }
+                @if let Some(conflict) = conflict { (choice(field, value, conflict)) }
+            }
+        }
+    }
+
+    fn input(&self, field: &Field, value: &str, described: Option<&str>, is_first: bool) -> Markup {
+        let id = format!("f-{}", field.name);
+        let list = match field.kind {
+            Kind::Organisation => Some("organisations"),
+            Kind::Driver => Some("drivers"),
+            _ => None,
+        };
+        match field.kind {
+            Kind::LongText => html! {
+                textarea id=(id) name=(field.name) rows="3" aria-describedby=[described] autofocus[is_first]
+                    required[field.is_required] { (value) }
+            },
+            Kind::Choice(choices) => html! {
+                select id=(id) name=(field.name) aria-describedby=[described] autofocus[is_first]
+                    required[field.is_required] {
+                    option value="" { "Choose" }
+                    @for (name, label) in choices { option value=(name) selected[*name == value] { (label) } }
+                }
+            },
+            Kind::Commodity if !self.suggestions.commodities.is_empty() => html! {
+                select id=(id) name=(field.name) aria-describedby=[described] autofocus[is_first] {
+                    @for Named { id, name } in &self.suggestions.commodities {
+                        option value=(id) selected[id.to_string() == value] { (name) }
+                    }
+                }
+            },
+            // Numbers without `inputmode=decimal`: the keypads of some phones have no point for it.
+            _ => html! {
+                input.num[field.kind == Kind::Tonnes] id=(id) name=(field.name) type="text" value=(value) list=[list]
+                    aria-describedby=[described] autofocus[is_first] required[field.is_required] autocomplete="off";
+            },
+        }
+    }
+
+    fn quality(&self) -> Markup {
+        let value = |measure: &str| self.typed.get(&format!("quality.{measure}"));
+        let has_any = MEASURES.iter().any(|(measure, _)| !value(measure).is_empty());
+        html! {
+            details.quality open[has_any] {
+                summary { "Quality" }
+                @for (measure, label) in MEASURES {
+                    @let name = format!("quality.{measure}");
+                    @let error = self.errors.iter().find(|error| error.path == name);
+                    div.field.wrong[error.is_some()] {
+                        label for={ "f-" (name) } { (label) }
+                        input.num id={ "f-" (name) } name=(name) type="text" value=(value(measure)) autocomplete="off";
+                        @if let Some(error) = error { p.error { (capital(&error.message)) } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The fields of files come last: what precedes them in the form proves whose it is.
+    fn files(&self) -> Markup {
+        let error = self.errors.iter().find(|error| error.path == FILES);
+        html! {
+            div.field.long.wrong[error.is_some()] {
+                @for file in self.typed.all(FILES) {
+                    @let name = file.split_once(' ').map_or(file, |(_, name)| name);
+                    label { input type="checkbox" name=(FILES) value=(file) checked; " " (name) " (stored)" }
+                }
+                label for="f-file" { "Picture of the ticket, or other files" }
+                input #f-file type="file" name="file" multiple accept="image/*,application/pdf";
+                @if let Some(error) = error { p.error { (capital(&error.message)) } }
+            }
+        }
+    }
+
+    fn lists(&self) -> Markup {
+        let list = |id: &str, entries: &[(String, String)]| {
+            html! {
+                datalist id=(id) { @for (id, name) in entries { option value=(id) { (name) } } }
+            }
+        };
+        html! {
+            @if !self.suggestions.organisations.is_empty() {
+                (list("organisations", &self.suggestions.organisations))
+            }
+            @if !self.suggestions.drivers.is_empty() { (list("drivers", &self.suggestions.drivers)) }
+        }
+    }
+}
+
+/// Asks which of two values of a field to keep.
+fn choice(field: &Field, mine: &str, conflict: &Conflict) -> Markup {
+    let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
+    let name = format!("choice.{}", field.name);
+    html! {
+        fieldset {
+            legend { "Somebody else changed it too" }
+            label { input type="radio" name=(name) value="mine" required; " Keep mine: " b { (shown(mine)) } }
+            label { input type="radio" name=(name) value="theirs"; " Take theirs: " b { (shown(&conflict.theirs)) } }
+        }
+    }
+}
+
+/// Returns errors that belong to no field.
+pub(crate) fn notices(errors: &[FieldError]) -> Markup {
+    html! {
+        @if !errors.is_empty() {
+            div.notice.bad role="alert" {
+                @for error in errors {
+                    p { @if !error.path.is_empty() { b { (error.path) } " " } (capital(&error.message)) }
+                }
+            }
+        }
+    }
+}
+
+/// Returns a sentence from the message of an error, which lacks its subject: the label stands above.
+fn capital(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}", letters.as_str())
+}

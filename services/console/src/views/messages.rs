@@ -1,0 +1,104 @@
+//! Pages that say why there is no other page, and what to do.
+
+use maud::{Markup, html};
+
+use super::layout::plain;
+use crate::api::{CallError, Refusal, with_query};
+use crate::fields::Fields;
+use crate::session::TooLong;
+use crate::user::Failure;
+
+/// Returns the page of a failure.
+pub(crate) fn failure(failure: &Failure) -> Markup {
+    match failure {
+        Failure::LoggedOut { .. } => message("Log in", "You are not logged in.", &html! {}),
+        Failure::LoggedOutForm { action, fields } => send_again(action, fields),
+        Failure::ForeignOrigin => message(
+            "Not sent",
+            "This form does not come from a page of the console, so nothing was changed. If it did, a proxy in between \
+             changes the address: its operator has to set server.public_url to the address that you see.",
+            &html! {},
+        ),
+        Failure::ForeignForm => message(
+            "Not sent",
+            "This form was made for another person or organisation than the one that is logged in now. Nothing was \
+             changed. Open the page again to act as yourself.",
+            &html! {},
+        ),
+        Failure::NotFound => message("Not found", "There is no such page.", &html! {}),
+        Failure::UnreadableForm => {
+            message("Not sent", "The form cannot be read. Nothing was changed.", &html! {})
+        }
+        Failure::LogIn(reason) => message("Not logged in", reason, &log_in_again()),
+        Failure::Call(CallError::LoggedOut) => {
+            message("Log in again", "The services do not accept your log-in any more.", &log_in_again())
+        }
+        Failure::Call(CallError::Away { service, .. }) => message(
+            "Away",
+            &format!("The service with {} is away at the moment. Try again in a minute.", service.contents()),
+            &html! {},
+        ),
+        Failure::Call(CallError::Refused(refusal)) if refusal.status == 404 => {
+            message("Not found", "It does not exist, or is not yours to see.", &html! {})
+        }
+        Failure::Call(CallError::Refused(refusal)) => message("Not possible", &sentence(refusal), &html! {}),
+        Failure::Internal(cause) if cause.is::<TooLong>() => message(
+            "Not logged in",
+            "The tokens of your identity provider are too long for a cookie. Ask its operator to issue shorter ones, \
+             with fewer groups or roles.",
+            &html! {},
+        ),
+        Failure::Internal(_) => message(
+            "Something went wrong",
+            "The console could not do this. It is in the log, under the request id of the response.",
+            &log_in_again(),
+        ),
+    }
+}
+
+/// Returns what a service says, with the id by which its log can be searched.
+pub(crate) fn sentence(refusal: &Refusal) -> String {
+    let message = refusal.message.trim();
+    if message.is_empty() { "The service refused it.".to_owned() } else { message.to_owned() }
+}
+
+fn message(title: &str, text: &str, further: &Markup) -> Markup {
+    plain(
+        title,
+        &html! {
+            h1 { (title) }
+            p { (text) }
+            (further)
+            p { a href="/" { "To today's page" } }
+        },
+    )
+}
+
+fn log_in_again() -> Markup {
+    html! { p { a.btn.primary href="/login" { "Log in" } } }
+}
+
+/// Returns a page that keeps a form until somebody has logged in again in another tab.
+fn send_again(action: &str, fields: &Fields) -> Markup {
+    plain(
+        "Log in again",
+        &html! {
+            h1 { "Log in again" }
+            p {
+                "Your log-in ended before this was sent. Nothing is lost: log in, come back to this page and send it again."
+            }
+            p { a.btn href=(with_query("/login", &[("to", "/logged-in")])) target="_blank" { "Log in, in a new tab" } }
+            form method="post" action=(action) {
+                @for (name, value) in &fields.0 { input type="hidden" name=(name) value=(value); }
+                button.primary { "Send again" }
+            }
+            @let shown = fields.0.iter().filter(|(name, value)| !value.is_empty() && !is_technical(name));
+            dl { @for (name, value) in shown { dt { (name) } dd { (value) } } }
+        },
+    )
+}
+
+/// Returns true for fields that people did not type.
+fn is_technical(name: &str) -> bool {
+    ["form-token", "key", "revision"].contains(&name) || name.starts_with("was.")
+}

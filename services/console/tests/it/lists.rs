@@ -1,0 +1,267 @@
+//! The list of loads and the page of today.
+
+use super::*;
+
+#[test]
+fn the_list_filters_sorts_pages_and_sums() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        for number in 0..60 {
+            let members = json!({"reference": format!("BG-{number:02}"), "weight": 10, "tags": [if number < 5 { "few" } else { "many" }]});
+            let form = office.logistics.post("/v1/loads/organiser").by(&owen());
+            let mut load = json!({
+                "organiserId": "border-grain", "commodityId": 1, "deliveryDateISO": "2026-08-03", "weightNet": null,
+                "files": null,
+            });
+            for (name, value) in members.as_object().unwrap() {
+                load[name] = value.clone();
+            }
+            form.json(&load).send().await.ok();
+        }
+        let browser = office.browser("owen").await;
+        let text = browser.get("/loads?tag=few&sort=reference").await.ok();
+        let at = |reference: &str| {
+            text.find(&format!(">{reference}</a>")).unwrap_or_else(|| panic!("{reference}: {text}"))
+        };
+        assert!(at("BG-00") < at("BG-01") && at("BG-01") < at("BG-04") && !text.contains("BG-05"));
+        for shown in [
+            "5 loads",
+            "50.00",
+            "Tag: few",
+            "aria-sort=\"ascending\"",
+            "href=\"/loads?tag=few&amp;sort=-reference\"",
+        ] {
+            assert!(text.contains(shown), "{shown}: {text}");
+        }
+        assert!(
+            text.contains("action=\"/loads/actions\"") && text.contains("name=\"sort\" value=\"reference\"")
+        );
+        let first = browser.get("/loads?sort=reference").await.ok();
+        assert!(
+            first.contains("60 loads") && first.contains("600.00") && !first.contains("BG-50"),
+            "{first}"
+        );
+        let next = first
+            .split("rel=\"next\" href=\"")
+            .nth(1)
+            .unwrap()
+            .split('"')
+            .next()
+            .unwrap()
+            .replace("&amp;", "&");
+        let second = browser.get(&next).await.ok();
+        assert!(
+            second.contains("BG-50") && second.contains("BG-59") && !second.contains("BG-49"),
+            "{second}"
+        );
+        assert!(second.contains("First page"));
+
+        // A load that is opened from a list leads on in it.
+        let link = text.split("href=\"").find(|link| link.starts_with("/loads/0")).unwrap();
+        let link = link.split('"').next().unwrap().replace("&amp;", "&");
+        let page = browser.get(&link).await.ok();
+        assert!(page.contains(">Next</a>") && !page.contains(">Previous</a>"), "{page}");
+        assert!(page.contains("href=\"/loads?tag=few&amp;sort=reference\""), "{page}");
+
+        for (format, start) in [("xlsx", "PK"), ("csv", "\u{feff}")] {
+            let reply = browser.get(&format!("/loads/export.{format}?tag=few&sort=reference")).await;
+            assert!(reply.text.starts_with(start) && reply.status == 200, "{format}");
+            assert!(reply.header("content-disposition").starts_with("attachment"));
+        }
+        let csv = browser.get("/loads/export.csv?tag=few&sort=-reference").await.text;
+        assert_eq!(csv.lines().count(), 6, "{csv}");
+        assert!(csv.find("BG-04").unwrap() < csv.find("BG-00").unwrap(), "{csv}");
+        assert_eq!(browser.get("/loads/export.pdf").await.status, 404);
+        let none = browser.get("/loads?tag=none").await.ok();
+        assert!(none.contains("No load matches these filters"), "{none}");
+        let refused = browser.get("/loads?status=lost").await;
+        assert!(
+            refused.text.contains("status") && refused.text.contains("role=\"status\""),
+            "{}",
+            refused.text
+        );
+    });
+}
+
+#[test]
+fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let [first, second] = [
+            office.create_load(&json!({"reference": "BG-1"})).await,
+            office.create_load(&json!({"reference": "BG-2"})).await,
+        ];
+        office
+            .logistics
+            .post(&format!("/v1/loads/{second}/collection"))
+            .by(&ruth())
+            .json(&json!({}))
+            .send()
+            .await
+            .ok();
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads?sort=reference").await;
+        let token =
+            list.fields("/loads/actions").into_iter().find(|(name, _)| name == "form-token").unwrap().1;
+        let selected = [
+            ("form-token", token.as_str()),
+            ("action", "cancel"),
+            ("ids", &first),
+            ("ids", &second),
+            ("list", "sort=reference"),
+        ];
+        let confirm = browser.post("/loads/actions", &selected).await;
+        for shown in ["Cancel 2 loads", "58.00", "BG-1", "BG-2"] {
+            assert!(confirm.text.contains(shown), "{shown}: {}", confirm.text);
+        }
+        assert_eq!(office.load(&first).await["status"], "upcoming", "nothing is done before it is confirmed");
+        let done = browser.send_form(&confirm, "/loads/actions/run", &[("reason", "Rain")]).await;
+        assert!(done.text.contains("1 done, 1 failed"), "{}", done.text);
+        let retry = done.fields("/loads/actions");
+        assert!(
+            retry.contains(&("ids".to_owned(), second.clone()))
+                && !retry.contains(&("ids".to_owned(), first.clone()))
+        );
+        assert_eq!(office.load(&first).await["status"], "cancelled");
+        let again = browser.send_form(&confirm, "/loads/actions/run", &[("reason", "Rain")]).await;
+        assert!(again.text.contains("1 done, 1 failed"), "the same key repeats the response: {}", again.text);
+        let nothing =
+            browser.post("/loads/actions", &[("form-token", token.as_str()), ("action", "accept")]).await;
+        assert!(
+            nothing.status == 400 && nothing.text.contains("Select at least one load"),
+            "{}",
+            nothing.text
+        );
+    });
+}
+
+#[test]
+fn many_loads_are_sent_to_a_haulier() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let form = json!({
+            "organiserId": "border-grain", "commodityId": 1, "reference": "BG-9", "deliveryDateISO": "2026-08-03",
+            "weight": 29, "weightNet": null, "tags": [], "files": null,
+        });
+        let load = office.logistics.post("/v1/loads/organiser").by(&owen()).json(&form).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads").await;
+        let confirm =
+            browser.send_form(&list, "/loads/actions", &[("action", "sendToCarrier"), ("ids", id)]).await;
+        let done =
+            browser.send_form(&confirm, "/loads/actions/run", &[("carrierId", "hereford-haulage")]).await;
+        assert!(done.text.contains("1 done, 0 failed"), "{}", done.text);
+        assert_eq!(office.load(id).await["carrier"]["id"], "hereford-haulage");
+    });
+}
+
+#[test]
+fn today_counts_what_its_lists_contain() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let browser = office.browser("owen").await;
+        let today = chrono_today();
+        office.create_load(&json!({"reference": "DUE", "deliveryDateISO": today, "weight": 29})).await;
+        let late = office.create_load(&json!({"reference": "LATE", "deliveryDateISO": "2026-01-05"})).await;
+        let done = office.create_load(&json!({"reference": "DONE", "deliveryDateISO": today})).await;
+        let proof = json!({"weightNet": 27.1, "ticketNumber": "T", "vehicleRegistration": "VX", "files": []});
+        office
+            .logistics
+            .post(&format!("/v1/loads/{done}/proof-of-delivery"))
+            .by(&ruth())
+            .json(&proof)
+            .send()
+            .await
+            .ok();
+        office
+            .logistics
+            .post(&format!("/v1/loads/{late}/collection"))
+            .by(&ruth())
+            .json(&json!({}))
+            .send()
+            .await
+            .ok();
+        let text = browser.get("/").await.ok();
+        for (label, shown, reference) in [
+            ("Due today", "<b>1</b>", "DUE"),
+            ("On the road", "<b>1</b>", "LATE"),
+            ("Overdue", "<b>1</b>", "LATE"),
+            ("Delivered this week", "<b>27.10 t</b>", "DONE"),
+        ] {
+            let (before, after) = text
+                .split_once(&format!("<small>{label}</small>"))
+                .unwrap_or_else(|| panic!("{label}: {text}"));
+            assert!(after.starts_with(shown), "{label}: {text}");
+            let path =
+                before.rsplit_once("href=\"").unwrap().1.split('"').next().unwrap().replace("&amp;", "&");
+            let list = browser.get(&path).await.ok();
+            assert!(
+                list.contains("1 load<") && list.contains(&format!(">{reference}</a>")),
+                "{path}: {list}"
+            );
+        }
+        assert!(text.contains("<svg class=\"bars\""), "{text}");
+        assert!(browser.get("/loads").await.ok().contains("days overdue"));
+    });
+}
+
+/// The present day in London, as the console has it.
+fn chrono_today() -> String {
+    chrono::Utc::now().with_timezone(&chrono_tz::Europe::London).date_naive().to_string()
+}
+
+#[test]
+fn changes_are_told_as_they_happen() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        assert!(browser.get("/loads").await.ok().contains(&format!("<tr data-id=\"{id}\">")));
+        let mut stream = browser.open("/events").await;
+        assert_eq!(stream.headers()["content-type"], "text/event-stream");
+        let note = json!({"text": "Gate 3"});
+        office.logistics.post(&format!("/v1/loads/{id}/notes")).by(&ruth()).json(&note).send().await.ok();
+        let read = testkit::read_until(&mut stream, "Gate 3").await;
+        assert!(read.contains("event: load.noted") && read.contains(&id), "{read}");
+        assert_eq!(Browser::new(&office.console.url).get("/events").await.status, 303);
+        // The stream ends when the console stops, instead of delaying it.
+        let begun = std::time::Instant::now();
+        let ((), rest) = tokio::join!(office.console.running.stop(), stream.text());
+        assert!(rest.is_ok() && begun.elapsed().as_secs() < 4, "{rest:?} {:?}", begun.elapsed());
+    });
+}
+
+#[test]
+fn a_service_that_is_away_leaves_the_rest() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        let Office { system, logistics, livestock, console, _files } = office;
+        livestock.stop().await;
+        let text = browser.get("/").await.ok();
+        assert!(
+            text.contains("The service with the market is away")
+                && text.contains("<small>Overdue</small><b>1</b>"),
+            "{text}"
+        );
+        system.stop().await;
+        assert!(browser.get(&format!("/loads/{id}")).await.ok().contains("BG-1"));
+        logistics.stop().await;
+        let text = browser.get("/").await.ok();
+        assert!(
+            text.contains("The service with loads is away") && text.contains("not known at the moment"),
+            "{text}"
+        );
+        let reply = browser.get("/loads?status=upcoming").await;
+        assert!(
+            reply.status == 503 && reply.text.contains("The service with loads is away"),
+            "{}",
+            reply.text
+        );
+        assert!(reply.text.contains("Status: upcoming") && reply.text.contains("Log out"), "{}", reply.text);
+        assert_eq!(browser.get(&format!("/loads/{id}")).await.status, 503);
+        console.running.stop().await;
+    });
+}

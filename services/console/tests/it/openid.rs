@@ -1,0 +1,289 @@
+//! Log-in at an OpenID Connect provider, which is a small server in the test.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use testkit::jwks_file;
+use url::Url;
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use super::*;
+
+/// The answers of the token endpoint, and what it was asked.
+#[derive(Clone, Default)]
+struct TokenEndpoint(Arc<Mutex<Tokens>>);
+
+#[derive(Default)]
+struct Tokens {
+    issuer: String,
+    /// Nonces by code.
+    nonces: HashMap<String, String>,
+    /// Seconds until an access token expires.
+    lifetime: i64,
+    refuses_refresh: bool,
+    exchanges: usize,
+    refreshes: usize,
+    /// Bytes by which access tokens are longer.
+    padding: usize,
+}
+
+impl Respond for TokenEndpoint {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let mut tokens = self.0.lock().unwrap();
+        let form: HashMap<_, _> = url::form_urlencoded::parse(&request.body).into_owned().collect();
+        let now = chrono::Utc::now().timestamp();
+        let nonce = match form["grant_type"].as_str() {
+            "authorization_code" => {
+                assert!(form["code_verifier"].len() >= 43, "{form:?}");
+                tokens.exchanges += 1;
+                tokens.nonces.get(&form["code"]).cloned()
+            }
+            _ if tokens.refuses_refresh => {
+                return ResponseTemplate::new(400).set_body_json(json!({"error": "invalid_grant"}));
+            }
+            _ => {
+                tokens.refreshes += 1;
+                None
+            }
+        };
+        let random: String = (0..tokens.padding / 36).map(|_| uuid::Uuid::new_v4().to_string()).collect();
+        let mut access = owen().with("groups", &random);
+        access.claims["exp"] = json!(now + tokens.lifetime);
+        access.claims["jti"] = json!(format!("{}-{}", tokens.exchanges, tokens.refreshes));
+        let mut identity = User::individual("owen").with("iss", &tokens.issuer).with("aud", "console");
+        identity.claims["iat"] = json!(now);
+        if let Some(nonce) = nonce {
+            identity = identity.with("nonce", &nonce);
+        }
+        ResponseTemplate::new(200).set_delay(Duration::from_millis(50)).set_body_json(json!({
+            "access_token": access.token(), "token_type": "Bearer", "expires_in": tokens.lifetime,
+            "refresh_token": format!("refresh-{}", tokens.refreshes), "id_token": identity.token(),
+        }))
+    }
+}
+
+/// An office whose console logs people in at a provider.
+struct Provided {
+    office: Office,
+    provider: MockServer,
+    endpoint: TokenEndpoint,
+    console: RunningConsole,
+    settings: Settings,
+}
+
+impl Provided {
+    async fn start(has_log_out: bool) -> Self {
+        let (office, provider) = (Office::start().await, MockServer::start().await);
+        let (issuer, endpoint) = (provider.uri(), TokenEndpoint::default());
+        let mut metadata = json!({
+            "issuer": issuer, "authorization_endpoint": format!("{issuer}/authorize"),
+            "token_endpoint": format!("{issuer}/token"), "jwks_uri": format!("{issuer}/jwks"),
+            "response_types_supported": ["code"], "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["EdDSA", "RS256"],
+        });
+        if has_log_out {
+            metadata["end_session_endpoint"] = json!(format!("{issuer}/end"));
+        }
+        let jwks: Value = serde_json::from_slice(&std::fs::read(jwks_file()).unwrap()).unwrap();
+        let get = async |at: &str, body: Value| {
+            let answer = ResponseTemplate::new(200).set_body_json(body);
+            Mock::given(method("GET")).and(path(at)).respond_with(answer).mount(&provider).await;
+        };
+        get("/.well-known/openid-configuration", metadata).await;
+        get("/jwks", jwks).await;
+        let token = Mock::given(method("POST")).and(path("/token"));
+        token.respond_with(endpoint.clone()).mount(&provider).await;
+        *endpoint.0.lock().unwrap() = Tokens { issuer: issuer.clone(), lifetime: 300, ..Tokens::default() };
+        let settings = Settings {
+            system_url: office.system.url.clone(),
+            logistics_url: office.logistics.url.clone(),
+            livestock_url: office.livestock.url.clone(),
+            provider_url: Some(issuer),
+            client_id: Some("console".to_owned()),
+            client_secret: Some("s3cret".into()),
+            session_keys: vec![STANDARD.encode([7; 32]).into()],
+            ..Settings::default()
+        };
+        let console = RunningConsole::start(settings.clone()).await;
+        Self { office, provider, endpoint, console, settings }
+    }
+
+    /// Begins to log in. Returns what the browser was sent to.
+    async fn begin(&self, browser: &Browser, to: &str) -> Url {
+        let page = browser.get(&format!("/login?to={to}")).await.ok();
+        let refresh = page.split("content=\"0;url=").nth(1).unwrap().split('"').next().unwrap();
+        let reply = browser.get(refresh).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
+        reply.location().parse().unwrap()
+    }
+
+    /// Lets the provider send the browser back.
+    async fn come_back(&self, browser: &Browser, url: &Url) -> browser::Reply {
+        let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
+        let code = format!("code-of-{}", query["state"]);
+        self.tokens(|tokens| tokens.nonces.insert(code.clone(), query["nonce"].clone()));
+        browser.get(&format!("/login/callback?state={}&code={code}", query["state"])).await
+    }
+
+    async fn log_in(&self) -> Browser {
+        let browser = Browser::new(&self.console.url);
+        let url = self.begin(&browser, "/").await;
+        let reply = self.come_back(&browser, &url).await;
+        assert_eq!((reply.status, reply.location()), (303, "/"), "{}", reply.text);
+        browser
+    }
+
+    fn tokens<T>(&self, change: impl FnOnce(&mut Tokens) -> T) -> T {
+        change(&mut self.endpoint.0.lock().unwrap())
+    }
+}
+
+#[test]
+fn log_ins_of_several_tabs_succeed_in_any_order() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        let browser = Browser::new(&provided.console.url);
+        let mut begun = Vec::new();
+        for to in ["/loads", "/loads?status=upcoming", "/"] {
+            let url = provided.begin(&browser, to).await;
+            let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
+            assert_eq!((query["client_id"].as_str(), query["response_type"].as_str()), ("console", "code"));
+            assert_eq!(
+                (query["code_challenge_method"].as_str(), query["scope"].as_str()),
+                ("S256", "openid profile")
+            );
+            assert_eq!(query["redirect_uri"], format!("{}/login/callback", provided.console.url));
+            begun.push((to, url));
+        }
+        for (to, url) in [begun[1].clone(), begun[2].clone(), begun[0].clone()] {
+            let reply = provided.come_back(&browser, &url).await;
+            assert_eq!((reply.status, reply.location()), (303, to), "{}", reply.text);
+        }
+        assert!(browser.get("/").await.ok().contains("Border Grain Merchants"));
+        // Each answer counts once, and only in the browser that began.
+        let reply = provided.come_back(&browser, &begun[0].1).await;
+        assert!(reply.status == 400 && reply.text.contains("Begin again"), "{}", reply.text);
+        let other = Browser::new(&provided.console.url);
+        let url = provided.begin(&browser, "/").await;
+        assert_eq!(provided.come_back(&other, &url).await.status, 400);
+        for query in ["", "?state=&code=x", "?state=x&code=x", "?error=access_denied&state=x"] {
+            assert_eq!(other.get(&format!("/login/callback{query}")).await.status, 400, "{query}");
+        }
+        assert_eq!(other.cookies(), "");
+    });
+}
+
+#[test]
+fn a_wrong_nonce_or_a_refusal_logs_nobody_in() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        let browser = Browser::new(&provided.console.url);
+        let url = provided.begin(&browser, "/").await;
+        let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
+        provided.tokens(|tokens| tokens.nonces.insert("code".to_owned(), "another".to_owned()));
+        let reply = browser.get(&format!("/login/callback?state={}&code=code", query["state"])).await;
+        assert!(reply.status == 400 && !browser.cookies().contains("session"), "{}", reply.text);
+        let url = provided.begin(&browser, "/").await;
+        let query: HashMap<_, _> = url.query_pairs().into_owned().collect();
+        let reply =
+            browser.get(&format!("/login/callback?state={}&error=access_denied", query["state"])).await;
+        assert!(reply.status == 400 && reply.text.contains("did not log you in"), "{}", reply.text);
+    });
+}
+
+#[test]
+fn an_expired_token_is_refreshed_once_for_all_requests() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        provided.tokens(|tokens| tokens.lifetime = 1);
+        let browser = provided.log_in().await;
+        let expired = browser.cookies();
+        provided.tokens(|tokens| tokens.lifetime = 300);
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        let tabs: Vec<_> = (0..10).map(|_| Browser::new(&provided.console.url)).collect();
+        let replies = futures_util::future::join_all(tabs.iter().map(async |tab| {
+            tab.set_cookies(&expired);
+            tab.get("/loads").await
+        }));
+        for reply in replies.await {
+            assert_eq!(reply.status, 200, "{}", reply.text);
+            assert!(reply.header("set-cookie").contains("session-0="), "{:?}", reply.headers);
+        }
+        assert_eq!(provided.tokens(|tokens| tokens.refreshes), 1);
+        assert_ne!(tabs[0].cookies(), expired);
+        assert_eq!(tabs[0].get("/").await.status, 200);
+
+        // Another replica comes too late: it leads to the log-in, and leaves the cookie alone.
+        let replica = RunningConsole::start(provided.settings.clone()).await;
+        provided.tokens(|tokens| tokens.refuses_refresh = true);
+        let late = Browser::new(&replica.url);
+        late.set_cookies(&expired);
+        let reply = late.get("/").await;
+        assert_eq!((reply.status, reply.header("set-cookie")), (303, ""), "{}", reply.text);
+        late.set_cookies(&tabs[0].cookies());
+        assert_eq!(late.get("/").await.status, 200, "replicas share the keys");
+    });
+}
+
+#[test]
+fn a_token_that_is_still_valid_serves_while_the_provider_refuses() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        provided.tokens(|tokens| tokens.lifetime = 30);
+        let browser = provided.log_in().await;
+        provided.tokens(|tokens| tokens.refuses_refresh = true);
+        let reply = browser.get("/").await;
+        assert_eq!((reply.status, reply.header("set-cookie")), (200, ""), "{}", reply.text);
+    });
+}
+
+#[test]
+fn log_out_ends_the_session_of_the_provider_by_a_page() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        let browser = provided.log_in().await;
+        let reply = browser.fill("/", "/logout", &[]).await;
+        let end = format!("{}/end?", provided.provider.uri());
+        assert!(
+            reply.status == 200 && reply.location().is_empty() && reply.text.contains(&end),
+            "{}",
+            reply.text
+        );
+        for part in ["client_id=console", "id_token_hint=ey", "post_logout_redirect_uri=", "logged-out"] {
+            assert!(reply.text.contains(part), "{part}: {}", reply.text);
+        }
+        assert!(!browser.cookies().contains("session") && browser.get("/").await.status == 303);
+        assert!(browser.get("/logged-out").await.ok().contains("Log in again"));
+
+        let without = Provided::start(false).await;
+        let browser = without.log_in().await;
+        let reply = browser.fill("/", "/logout", &[]).await;
+        assert!(reply.text.contains("Log in again") && !reply.text.contains("http-equiv"), "{}", reply.text);
+    });
+}
+
+#[test]
+fn long_tokens_are_split_and_too_long_ones_are_explained() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        provided.tokens(|tokens| tokens.padding = 6_000);
+        let browser = provided.log_in().await;
+        assert!(browser.cookies().contains("session-1="), "{}", browser.cookies());
+        assert!(browser.get("/").await.ok().contains("Border Grain Merchants"));
+        assert_eq!(
+            browser.post("/login/person", &[("person", "anna")]).await.status,
+            404,
+            "nobody chooses who to be"
+        );
+        provided.tokens(|tokens| tokens.padding = 16_000);
+        let browser = Browser::new(&provided.console.url);
+        let url = provided.begin(&browser, "/").await;
+        let reply = provided.come_back(&browser, &url).await;
+        assert!(reply.status == 400 && reply.text.contains("too long for a cookie"), "{}", reply.text);
+        drop(provided.office);
+    });
+}
