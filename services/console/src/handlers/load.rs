@@ -203,6 +203,10 @@ async fn show(
             p.notice.bad role="alert" { "Somebody else changed the load meanwhile. Choose what to keep, then save again." }
         }
         (view.markup())
+        details.curl {
+            summary { "As curl" }
+            pre tabindex="0" { (curl(action, load, &form, shown.typed)) }
+        }
     };
     let title = format!("{}: {}", load.reference, action.title());
     Ok(html_with(shown.status, &document(user, Section::Loads, &title, &body)))
@@ -358,6 +362,41 @@ fn with_carrier<'a>(mut names: Vec<&'a str>, typed: &Fields) -> Vec<&'a str> {
     names
 }
 
+/// Returns the path of the operation that an action calls.
+fn operation(action: Action, id: &str) -> String {
+    let of_load = |rest: &str| format!("{}/{rest}", load_path(id));
+    match action {
+        Action::Edit => load_path(id),
+        Action::Collect => of_load("collection"),
+        Action::Prove => of_load("proof-of-delivery"),
+        Action::Correct => of_load("proof-of-delivery/corrections"),
+        Action::Reject => of_load("rejection"),
+        Action::Note => of_load("notes"),
+        Action::SendToCarrier | Action::SendToDriver => format!("/v1/loads/{}", action.slug()),
+        Action::Accept | Action::Cancel | Action::Reopen => of_load(action.slug()),
+    }
+}
+
+/// Returns the operation as a command, with what the form contains. It teaches the API to developers.
+fn curl(action: Action, load: &Load, form: &Form, typed: &Fields) -> String {
+    let method = if action == Action::Edit { "PATCH" } else { "POST" };
+    let mut body = form.body(typed, &form.names()).unwrap_or_else(|_| json!({}));
+    if matches!(action, Action::SendToCarrier | Action::SendToDriver) {
+        body["loadId"] = json!(load.id);
+    }
+    let path = operation(action, &load.id);
+    let body = body.to_string().replace('\'', "'\\''");
+    let mut parts =
+        vec![format!("curl -X {method} \"$LOGISTICS{path}\" -H \"Authorization: Bearer $TOKEN\"")];
+    if action == Action::Edit {
+        parts.push(format!("-H 'If-Match: \"{}\"'", load.revision));
+    }
+    if action != Action::Accept {
+        parts.push(format!("-H 'Content-Type: application/json' -d '{body}'"));
+    }
+    parts.join(" ")
+}
+
 /// Sends the form of another action.
 async fn act(
     console: &Console,
@@ -371,21 +410,12 @@ async fn act(
         Ok(body) => body,
         Err(errors) => return Ok(Outcome::again(load, typed, Fields::default(), errors, 400)),
     };
-    let of_load = |rest: &str| format!("{}/{rest}", load_path(&load.id));
-    let path = match action {
-        Action::Collect => of_load("collection"),
-        Action::Prove => of_load("proof-of-delivery"),
-        Action::Correct => of_load("proof-of-delivery/corrections"),
-        Action::Reject => of_load("rejection"),
-        Action::Note => of_load("notes"),
-        Action::SendToCarrier | Action::SendToDriver => {
-            body["loadId"] = json!(load.id);
-            format!("/v1/loads/{}", action.slug())
-        }
-        Action::Accept | Action::Cancel | Action::Reopen | Action::Edit => of_load(action.slug()),
-    };
+    if matches!(action, Action::SendToCarrier | Action::SendToDriver) {
+        body["loadId"] = json!(load.id);
+    }
     // An acceptance has no body.
     let body = (action != Action::Accept).then_some(&body);
+    let path = operation(action, &load.id);
     let write = Write { key: Some(typed.get("key")).filter(|key| !key.is_empty()), revision: None };
     let caller = user.caller(&console.api);
     match caller.send_json(Service::Logistics, Method::POST, &path, body, write).await {

@@ -111,6 +111,26 @@ fn errors_stand_at_their_fields_and_keep_what_was_typed() {
 }
 
 #[test]
+fn each_form_shows_its_operation_as_a_command() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({"reference": "O'Brien"})).await;
+        let browser = office.browser("owen").await;
+        for (action, command) in [
+            ("edit", format!("curl -X PATCH \"$LOGISTICS/v1/loads/{id}\"")),
+            ("prove", format!("curl -X POST \"$LOGISTICS/v1/loads/{id}/proof-of-delivery\"")),
+            ("send-to-driver", "curl -X POST \"$LOGISTICS/v1/loads/send-to-driver\"".to_owned()),
+        ] {
+            let text = browser.get(&format!("/loads/{id}/{action}")).await.ok();
+            assert!(text.contains(&command.replace('"', "&quot;")), "{command}: {text}");
+            assert!(text.contains("Bearer $TOKEN") && !text.contains("Bearer ey"), "{text}");
+        }
+        let text = browser.get(&format!("/loads/{id}/edit")).await.ok();
+        assert!(text.contains("&quot;reference&quot;:&quot;O'\\''Brien&quot;"), "{text}");
+    });
+}
+
+#[test]
 fn a_form_that_is_sent_twice_makes_one_record() {
     testkit::block_on(async {
         let office = Office::start().await;
