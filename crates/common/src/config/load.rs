@@ -17,7 +17,7 @@ use super::values;
 ///
 /// # Errors
 /// Names the setting that is unknown or has an invalid value, or the file that cannot be read.
-pub(crate) fn load<C: Serialize + DeserializeOwned>(defaults: &C, file: Option<&Path>) -> anyhow::Result<C> {
+pub fn load<C: Serialize + DeserializeOwned>(defaults: &C, file: Option<&Path>) -> anyhow::Result<C> {
     // Names and values that are not UTF-8 cannot be settings.
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -54,7 +54,7 @@ pub(super) fn merge<C: Serialize + DeserializeOwned>(
 }
 
 /// Returns one line per setting: its environment variable and its value, without secrets.
-pub(crate) fn describe(config: &impl Serialize) -> String {
+pub fn describe(config: &impl Serialize) -> String {
     let mut lines = Vec::new();
     flatten("DROVER_", &serde_json::to_value(config).unwrap_or_default(), &mut lines);
     lines.join("\n")

@@ -13,6 +13,6 @@ fn the_openapi_document_is_up_to_date() {
 fn the_sample_configuration_loads() {
     let sample = std::path::Path::new("../../deploy/settings/livestock.toml");
     let config =
-        common::Config::<livestock::Settings>::load(common::Config::default(), Some(sample)).unwrap();
+        common::config::load(&common::Config::<livestock::Settings>::default(), Some(sample)).unwrap();
     assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/livestock");
 }

@@ -23,6 +23,6 @@ fn the_document_does_not_limit_the_files_of_a_batch() {
 fn the_sample_configuration_is_valid() {
     let sample = std::path::Path::new("../../deploy/settings/logistics.toml");
     let config =
-        common::Config::<logistics::Settings>::load(common::Config::default(), Some(sample)).unwrap();
+        common::config::load(&common::Config::<logistics::Settings>::default(), Some(sample)).unwrap();
     assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/logistics");
 }

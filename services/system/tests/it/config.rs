@@ -9,7 +9,7 @@ use crate::fixtures::with_temp_store;
 #[test]
 fn sample_configuration_is_valid() {
     let sample = std::path::Path::new("../../deploy/settings/system.toml");
-    let config = common::Config::<Settings>::load(common::Config::default(), Some(sample)).unwrap();
+    let config = common::config::load(&common::Config::<Settings>::default(), Some(sample)).unwrap();
     assert_eq!(config.server.public_url.unwrap().as_str(), "https://drover.example/system");
 }
 
@@ -73,7 +73,7 @@ fn secrets_are_not_displayed() {
         ..Settings::default()
     };
     let config = common::Config::<Settings> { service: settings, ..common::Config::default() };
-    let description = config.describe();
+    let description = common::config::describe(&config);
     assert!(description.contains("DROVER_SERVICE__WORDS_KEY="), "{description}");
     assert!(!description.contains("HUSH"), "{description}");
 }
