@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use actix_web::{HttpRequest, web};
+use anyhow::ensure;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -19,6 +20,9 @@ pub struct Server {
     /// Base URL that clients use, for links in responses; by default `http://<host>:<port>`.
     #[serde(serialize_with = "values::url")]
     pub public_url: Option<Url>,
+    /// URL of the console, to which `GET /` links.
+    #[serde(serialize_with = "values::url")]
+    pub console_url: Option<Url>,
     /// Threads that serve requests; 0: one per core.
     pub workers: usize,
     /// Maximum number of connections; further ones wait until one ends. A lower maximum applies if the process may open
@@ -70,6 +74,7 @@ impl Default for Server {
             host: "127.0.0.1".into(),
             port: 0,
             public_url: None,
+            console_url: None,
             workers: 0,
             connections: 20_000,
             head_seconds: 10,
@@ -95,6 +100,10 @@ impl Server {
     /// # Errors
     /// Names the setting to change.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
+        ensure!(
+            self.console_url.as_ref().is_none_or(|url| ["http", "https"].contains(&url.scheme())),
+            "server.console_url (DROVER_SERVER__CONSOLE_URL) must be the https:// URL of the console"
+        );
         origins::check(&self.cors_origins)
     }
 }

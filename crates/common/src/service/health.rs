@@ -69,23 +69,29 @@ pub(super) struct ServiceIndex {
 impl ServiceIndex {
     /// Creates the index. The path of the base URL prefixes every link, because a proxy may serve each service under
     /// its own path.
-    pub(super) fn new<S: Service>(public_url: &str) -> Self {
+    pub(super) fn new<S: Service>(public_url: &str, console: Option<&Url>) -> Self {
         let prefix = Url::parse(public_url).map(|url| url.path().trim_end_matches('/').to_owned());
         let prefix = prefix.unwrap_or_default();
         let links = LINKS.map(|(name, path)| (name.to_owned(), json!(format!("{prefix}{path}"))));
+        let mut links = Map::from_iter(links);
+        links.extend(console.map(|url| ("console".to_owned(), json!(url))));
         let version = env!("CARGO_PKG_VERSION");
         // Relative, because a proxy may add a path prefix that the service does not know.
         let item = |(name, path): &(&str, &str)| format!("<li><a href=\".{path}\">{name}</a></li>\n");
         let items = LINKS.iter().chain(&[("guide", "/docs/guide/")]).map(item);
+        let to_console = |url: &Url| {
+            let url = url.as_str().replace('&', "&amp;");
+            format!("<li><a href=\"{url}\">console</a></li>\n")
+        };
         let html = format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <link rel=\"stylesheet\" href=\"./docs/docs-page.css\">\n</head>\n<body class=\"guide\">\n\
              <main>\n<h1>{title}</h1>\n<p>Version {version}</p>\n<ul>\n{items}</ul>\n</main>\n</body>\n</html>\n",
             title = S::TITLE,
-            items = items.collect::<String>(),
+            items = items.chain(console.map(to_console)).collect::<String>(),
         );
-        let json = json!({ "name": S::TITLE, "version": version, "links": Map::from_iter(links) });
+        let json = json!({ "name": S::TITLE, "version": version, "links": links });
         Self { json, html }
     }
 }

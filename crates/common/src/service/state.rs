@@ -80,7 +80,7 @@ impl<S: Service> State<S> {
             locks: Data::default(),
             records: Data::new(RecordKinds::new(S::NAME, S::record_kinds())),
             traces: Data::new(context.traces.clone()),
-            index: Data::new(ServiceIndex::new::<S>(&context.public_url)),
+            index: Data::new(ServiceIndex::new::<S>(&context.public_url, server.console_url.as_ref())),
             swagger_ui: Data::new(SwaggerUi::new(S::TITLE, bar, login.as_ref())?),
             readiness: Data::default(),
             cors_origins: server.cors_origins.clone(),

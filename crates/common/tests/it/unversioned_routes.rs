@@ -68,12 +68,19 @@ fn documentation_loads_nothing_from_other_hosts() {
 }
 
 #[test]
-fn index_links_have_the_path_of_the_public_url() {
+fn index_links_have_the_path_of_the_public_url_and_the_console() {
     testkit::block_on(async {
-        let public_url = "https://drover.example/echo/".parse().unwrap();
-        let app = start_with(|config| config.server.public_url = Some(public_url)).await;
+        let [public_url, console_url] = ["https://drover.example/echo/", "https://drover.example/?a=1&b"];
+        let app = start_with(|config| {
+            config.server.public_url = Some(public_url.parse().unwrap());
+            config.server.console_url = Some(console_url.parse().unwrap());
+        });
+        let app = app.await;
         let index = app.get("/").send().await.ok();
         assert_eq!(index["links"]["documentation"], "/echo/docs/");
+        assert_eq!(index["links"]["console"], console_url);
+        let page = app.get("/").header("accept", "text/html").send().await.text();
+        assert!(page.contains("<a href=\"https://drover.example/?a=1&amp;b\">console</a>"), "{page}");
     });
 }
 

@@ -59,11 +59,12 @@ impl StackConfig {
 
     /// The configuration of each replica, in the order of [`SERVICES`], and of the console.
     pub fn services(&self) -> Result<Vec<ServiceConfig>> {
-        let mut ports = match self.first_port {
+        let ports: Vec<u16> = match self.first_port {
             Some(first) => (first..first + self.count()?).collect(),
             None => ports::find_many(self.count()?)?,
-        }
-        .into_iter();
+        };
+        let console = ports.last().filter(|_| self.console).map(|port| format!("http://127.0.0.1:{port}/"));
+        let mut ports = ports.into_iter();
         let mut configs: Vec<ServiceConfig> = Vec::new();
         for (index, name) in SERVICES.into_iter().enumerate() {
             for number in 0..self.replicas[index] {
@@ -74,6 +75,7 @@ impl StackConfig {
                 if name == "livestock" {
                     environment.extend(variables([("SERVICE__PUBLIC_LISTINGS", "true")]));
                 }
+                environment.extend(variables(console.iter().map(|url| ("SERVER__CONSOLE_URL", url))));
                 environment.extend(self.environment[index].iter().cloned());
                 configs.push(ServiceConfig {
                     name,
