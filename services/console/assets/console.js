@@ -36,6 +36,17 @@ for (const form of document.querySelectorAll("form[data-list]")) {
   addEventListener("pageshow", show);
 }
 
+// Whoever leaves a form with changes is asked first.
+for (const form of document.querySelectorAll("form.fields[method=post]")) {
+  const before = new URLSearchParams(new FormData(form)).toString();
+  let isSent = false;
+  form.addEventListener("submit", () => (isSent = true));
+  addEventListener("pageshow", () => (isSent = false));
+  addEventListener("beforeunload", (event) => {
+    if (!isSent && new URLSearchParams(new FormData(form)).toString() !== before) event.preventDefault();
+  });
+}
+
 // Escape closes a menu.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;

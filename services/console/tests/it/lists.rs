@@ -225,6 +225,13 @@ fn changes_are_told_as_they_happen() {
         let read = testkit::read_until(&mut stream, "Gate 3").await;
         assert!(read.contains("event: load.noted") && read.contains(&id), "{read}");
         assert_eq!(Browser::new(&office.console.url).get("/events").await.status, 303);
+        // A person has up to five streams. Another answer than a stream would keep the browser from coming back.
+        let mut others = Vec::new();
+        for _ in 1..5 {
+            others.push(browser.open("/events").await);
+        }
+        assert_eq!(browser.get("/events").await.ok(), "retry: 12000\n\n");
+        drop(others);
         // The stream ends when the console stops, instead of delaying it.
         let begun = std::time::Instant::now();
         let ((), rest) = tokio::join!(office.console.running.stop(), stream.text());
