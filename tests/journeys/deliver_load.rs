@@ -14,7 +14,9 @@ testkit::on_both! {
             "carrierName": "Hereford Haulage", "commodityId": 1, "reference": "HH-2041",
             "deliveryDateISO": "2026-03-01", "weight": 29.4, "tags": [], "files": [{"id": ticket}],
         });
-        let load = drover.logistics.post("/v1/loads/carrier").by(&haulier).json(&form).send().await.ok();
+        let mut load = drover.logistics.post("/v1/loads/carrier").by(&haulier).json(&form).send().await.ok();
+        let warnings = load.as_object_mut().unwrap().remove("warnings").unwrap();
+        assert_eq!(warnings[0]["code"], "unknown_organisation");
         let results = drover.logistics.get("/v1/loads?query=hh-2041").by(&merchant).send().await.ok();
         assert_eq!(results, json!([load]));
         assert_eq!(drover.logistics.get("/v1/loads").by(&stranger).send().await.ok(), json!([]));

@@ -145,28 +145,32 @@ impl NumberError {
     }
 }
 
-/// Reads a typed number, with a decimal point or comma.
+/// The greatest number that a form takes. The services know better limits.
+const MAX_NUMBER: f64 = 1e9;
+
+/// Reads a typed number, with a decimal point or comma. With both, the last one is decimal and the others separate
+/// thousands: `1,234.50` and `1.234,50`.
 pub(crate) fn parse_number(text: &str) -> Result<f64, NumberError> {
     let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let is_decimal = |text: &str| {
-        let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let (whole, decimals) = text.split_once('.').unwrap_or((text, "0"));
-        !text.is_empty() && digits(whole) && digits(decimals) && !(whole.is_empty() && decimals.is_empty())
+    let has_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let read = |whole: &str, decimals: &str| {
+        let is_number =
+            has_digits(whole) && has_digits(decimals) && !(whole.is_empty() && decimals.is_empty());
+        let number = is_number.then(|| format!("0{whole}.{decimals}0").parse::<f64>().ok()).flatten();
+        number.filter(|number| *number <= MAX_NUMBER).ok_or(NumberError::Invalid)
     };
-    let read = |text: &str| if is_decimal(text) { text.parse().ok() } else { None };
-    if let Some(number) = read(&text) {
-        return Ok(number);
+    let Some(mark) = text.rfind(['.', ',']) else { return read(&text, "") };
+    let (whole, decimals) = (&text[..mark], &text[mark + 1..]);
+    let (decimal, other) = if text[mark..].starts_with(',') { (',', '.') } else { ('.', ',') };
+    if whole.contains(other) && !whole.contains(decimal) {
+        let groups: Vec<&str> = whole.split(other).collect();
+        let is_grouped =
+            (1..=3).contains(&groups[0].len()) && groups[1..].iter().all(|group| group.len() == 3);
+        return if is_grouped { read(&groups.concat(), decimals) } else { Err(NumberError::Invalid) };
     }
-    let Some((whole, decimals)) = text.split_once(',') else { return Err(NumberError::Invalid) };
-    // With a point after them, commas separate thousands: `1,234.50`.
-    if let Some((thousands, _)) = text.split_once('.') {
-        let groups: Vec<&str> = thousands.split(',').collect();
-        let is_grouped = groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3);
-        let number = is_grouped.then(|| read(&text.replace(',', ""))).flatten();
-        return number.ok_or(NumberError::Invalid);
-    }
-    let number = read(&format!("{whole}.{decimals}")).ok_or(NumberError::Invalid)?;
-    if decimals.len() == 3 && !["", "0"].contains(&whole) { Err(NumberError::Ambiguous) } else { Ok(number) }
+    let number = read(whole, decimals)?;
+    let may_be_thousand = decimal == ',' && decimals.len() == 3 && !["", "0"].contains(&whole);
+    if may_be_thousand { Err(NumberError::Ambiguous) } else { Ok(number) }
 }
 
 #[cfg(test)]

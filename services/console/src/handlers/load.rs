@@ -24,6 +24,8 @@ use crate::views::{Section, page as document, status};
 
 /// How often an edit is sent again because others changed the load meanwhile.
 const MAX_MERGES: usize = 3;
+/// Ids are shorter. The rest of a longer one is left out.
+const MAX_ID_CHARS: usize = 100;
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -79,7 +81,8 @@ pub(super) async fn page(
 }
 
 fn load_path(id: &str) -> String {
-    format!("/v1/loads/{}", segment(id))
+    let id: String = id.chars().take(MAX_ID_CHARS).collect();
+    format!("/v1/loads/{}", segment(&id))
 }
 
 async fn find_notes(caller: &Caller<'_>, path: &str) -> Vec<Event> {
@@ -143,8 +146,11 @@ impl FormPath {
 
 /// A form on its page.
 struct Shown<'a> {
+    form: &'a Form,
     typed: &'a Fields,
     was: &'a Fields,
+    /// The revision that `was` is of.
+    revision: &'a str,
     errors: &'a [FieldError],
     conflicts: &'a [Conflict],
     status: StatusCode,
@@ -157,8 +163,17 @@ pub(super) async fn form(
 ) -> Result<HttpResponse, Failure> {
     let action = path.action()?;
     let load = find_load(&user.caller(&console.api), &path.id).await?;
-    let initial = Form::new(action, &load, &user.person).initial(&load, console.clock);
-    let shown = Shown { typed: &initial, was: &initial, errors: &[], conflicts: &[], status: StatusCode::OK };
+    let form = Form::new(action, &load, &user.person);
+    let initial = form.initial(&load, console.clock);
+    let shown = Shown {
+        form: &form,
+        typed: &initial,
+        was: &initial,
+        revision: &load.revision.to_string(),
+        errors: &[],
+        conflicts: &[],
+        status: StatusCode::OK,
+    };
     show(&console, &user, action, &load, &shown).await
 }
 
@@ -174,8 +189,8 @@ async fn show(
     shown: &Shown<'_>,
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
-    let form = Form::new(action, load, &user.person);
-    let suggestions = find_suggestions(&caller, &form, user.is_driver()).await;
+    let form = shown.form;
+    let suggestions = find_suggestions(&caller, form, user.is_driver()).await;
     let (placed, others) = form.place(shown.typed, shown.errors);
     let back = format!("/loads/{}", segment(&load.id));
     let view = FormView {
@@ -183,10 +198,10 @@ async fn show(
         action: &format!("{back}/{}", action.slug()),
         submit: if action == Action::Edit { "Save" } else { action.title() },
         back: &back,
-        form: &form,
+        form,
         typed: shown.typed,
-        was: (action == Action::Edit).then_some(shown.was),
-        revision: load.revision,
+        was: form.sends_changes().then_some(shown.was),
+        revision: shown.revision,
         key: &new_key(),
         suggestions: &suggestions,
         errors: &placed,
@@ -205,7 +220,7 @@ async fn show(
         (view.markup())
         details.curl {
             summary { "As curl" }
-            pre tabindex="0" { (curl(action, load, &form, shown.typed)) }
+            pre tabindex="0" { (curl(action, load, form, shown.typed)) }
         }
     };
     let title = format!("{}: {}", load.reference, action.title());
@@ -247,18 +262,32 @@ pub(super) async fn submit(
 ) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = form;
     let action = path.action()?;
-    let load = find_load(&user.caller(&console.api), &path.id).await?;
-    let result = match action {
-        Action::Edit => edit(&console, &user, load, fields).await?,
-        _ => act(&console, &user, action, load, fields).await?,
+    let sent = fields.clone();
+    let result = async {
+        let load = find_load(&user.caller(&console.api), &path.id).await?;
+        match action {
+            Action::Edit => edit(&console, &user, load, fields).await,
+            _ => act(&console, &user, action, load, fields).await,
+        }
     };
-    match result {
+    let result = result.await.map_err(|failure| match failure {
+        // The form can be sent again after the next log-in.
+        Failure::Call(CallError::LoggedOut) => {
+            let action = format!("/loads/{}/{}", segment(&path.id), action.slug());
+            Failure::LoggedOutForm { action, fields: sent }
+        }
+        failure => failure,
+    });
+    match result? {
         Outcome::Done => {
             let to = format!("/loads/{}", segment(&path.id));
             Ok(see_other(&with_query(&to, &[("done", action.slug())])))
         }
-        Outcome::Again { load, typed, was, errors, conflicts, status } => {
-            let shown = Shown { typed: &typed, was: &was, errors: &errors, conflicts: &conflicts, status };
+        Outcome::Again(again) => {
+            let Again { load, form, typed, was, revision, errors, conflicts, status } = *again;
+            let (form, typed, was, revision) = (&form, &typed, &was, &*revision);
+            let (errors, conflicts) = (&*errors, &*conflicts);
+            let shown = Shown { form, typed, was, revision, errors, conflicts, status };
             show(&console, &user, action, &load, &shown).await
         }
     }
@@ -267,65 +296,122 @@ pub(super) async fn submit(
 /// What became of a form.
 enum Outcome {
     Done,
-    /// It is shown again: with errors, or with what somebody else changed.
-    Again {
-        load: Box<Load>,
-        typed: Fields,
-        was: Fields,
-        errors: Vec<FieldError>,
-        conflicts: Vec<Conflict>,
-        status: StatusCode,
-    },
+    Again(Box<Again>),
 }
 
-impl Outcome {
-    fn again(load: Load, typed: Fields, was: Fields, errors: Vec<FieldError>, status: u16) -> Self {
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
-        Self::Again { load: Box::new(load), typed, was, errors, conflicts: Vec::new(), status }
+/// A form that is shown again: with errors, or with what somebody else changed.
+struct Again {
+    load: Load,
+    form: Form,
+    typed: Fields,
+    was: Fields,
+    /// The revision that `was` is of.
+    revision: String,
+    errors: Vec<FieldError>,
+    conflicts: Vec<Conflict>,
+    status: StatusCode,
+}
+
+/// A form as it was sent.
+struct Sent {
+    form: Form,
+    typed: Fields,
+    was: Fields,
+}
+
+impl Sent {
+    /// Returns the revision that the form was made with. What is none names no revision.
+    fn revision(&self) -> String {
+        let revision = self.typed.get("revision");
+        if revision.parse::<i64>().is_ok() { revision.to_owned() } else { "0".to_owned() }
     }
+
+    /// Shows the form again with errors.
+    fn again(self, load: Load, errors: Vec<FieldError>, status: u16) -> Outcome {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        let revision = self.revision();
+        let Self { form, typed, was } = self;
+        Outcome::Again(Box::new(Again {
+            load,
+            form,
+            typed,
+            was,
+            revision,
+            errors,
+            conflicts: Vec::new(),
+            status,
+        }))
+    }
+}
+
+/// Returns an error that belongs to no field.
+fn notice(message: &str) -> FieldError {
+    FieldError { path: String::new(), message: message.to_owned() }
 }
 
 /// Sends an edit. What others changed meanwhile is merged: only a field that both changed is asked about.
 async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> Result<Outcome, Failure> {
     let caller = user.caller(&console.api);
-    let form = Form::new(Action::Edit, &load, &user.person);
+    let form = Form::of_edit(&typed);
     let (typed, was) = chosen(&form, typed);
-    let names = with_carrier(changed(&merged(&typed, &was), &form.names()), &typed);
+    let sent = Sent { form, typed, was };
+    let open = unchosen(&sent);
+    if !open.is_empty() {
+        let errors = open.iter().map(|conflict| FieldError {
+            path: conflict.name.clone(),
+            message: "was changed by somebody else too: choose which of the two to keep".to_owned(),
+        });
+        let errors = errors.collect();
+        let mut outcome = sent.again(load, errors, StatusCode::PRECONDITION_FAILED.as_u16());
+        if let Outcome::Again(again) = &mut outcome {
+            again.conflicts = open;
+        }
+        return Ok(outcome);
+    }
+    let names = with_carrier(changed(&merged(&sent.typed, &sent.was), &sent.form.names()), &sent.typed);
     if names.is_empty() {
         return Ok(Outcome::Done);
     }
-    let body = match form.body(&typed, &names) {
+    let body = match sent.form.body(&sent.typed, &names) {
         Ok(body) => body,
-        Err(errors) => return Ok(Outcome::again(load, typed, was, errors, 400)),
+        Err(errors) => return Ok(sent.again(load, errors, 400)),
     };
-    let mut revision = typed.get("revision").to_owned();
+    let mut revision = sent.revision();
     for _ in 0..MAX_MERGES {
         let write = Write { key: None, revision: Some(&revision) };
         let path = load_path(&load.id);
-        let sent = caller.send_json(Service::Logistics, Method::PATCH, &path, Some(&body), write).await;
-        let Err(error) = sent else { return Ok(Outcome::Done) };
+        let answer = caller.send_json(Service::Logistics, Method::PATCH, &path, Some(&body), write).await;
+        let Err(error) = answer else { return Ok(Outcome::Done) };
         if error.refused_with(StatusCode::PRECONDITION_FAILED).is_none() {
-            return refused(error, load, typed, was);
+            return refused(error, load, sent);
         }
         load = find_load(&caller, &load.id).await?;
-        let now = form.initial(&load, console.clock);
-        let conflicts = conflicts(&merged(&typed, &was), &names, &now);
+        let now = sent.form.initial(&load, console.clock);
+        let conflicts = conflicts(&merged(&sent.typed, &sent.was), &names, &now);
         if !conflicts.is_empty() {
-            let status = StatusCode::PRECONDITION_FAILED;
             // What only they changed is theirs.
-            let typed = with_theirs(&form, &typed, &names, &now);
-            return Ok(Outcome::Again {
-                load: Box::new(load),
+            let typed = with_theirs(&sent.form, &sent.typed, &names, &now);
+            return Ok(Outcome::Again(Box::new(Again {
+                revision: load.revision.to_string(),
+                load,
+                form: sent.form,
                 typed,
                 was: now,
                 errors: Vec::new(),
                 conflicts,
-                status,
-            });
+                status: StatusCode::PRECONDITION_FAILED,
+            })));
         }
         revision = load.revision.to_string();
     }
     Err(anyhow::anyhow!("the load changes faster than it can be edited").into())
+}
+
+/// Returns the fields that the form asked about and that have no answer.
+fn unchosen(sent: &Sent) -> Vec<Conflict> {
+    let is_open = |name: &&str| !["mine", "theirs"].contains(&sent.typed.get(&format!("choice.{name}")));
+    let asked = sent.typed.all("conflict").into_iter().filter(is_open);
+    asked.map(|name| Conflict { name: name.to_owned(), theirs: sent.was.get(name).to_owned() }).collect()
 }
 
 /// Applies the choices between two edits, and returns the fields and what they were.
@@ -356,7 +442,7 @@ fn with_carrier<'a>(mut names: Vec<&'a str>, typed: &Fields) -> Vec<&'a str> {
     if names.contains(&"carrierName") && !names.contains(&"carrierId") {
         names.push("carrierId");
     }
-    if typed.get("carrierId").is_empty() {
+    if typed.get("carrierId").is_empty() && typed.get("carrierName").is_empty() {
         names.retain(|name| *name != "carrierName");
     }
     names
@@ -406,9 +492,16 @@ async fn act(
     typed: Fields,
 ) -> Result<Outcome, Failure> {
     let form = Form::new(action, &load, &user.person);
-    let mut body = match form.body(&typed, &form.names()) {
+    let was = typed
+        .0
+        .iter()
+        .filter_map(|(name, value)| Some((name.strip_prefix("was.")?.to_owned(), value.clone())));
+    let sent = Sent { was: Fields(was.collect()), form, typed };
+    let names = sent.form.names();
+    let names = if sent.form.sends_changes() { changed(&sent.typed, &names) } else { names };
+    let mut body = match sent.form.body(&sent.typed, &names) {
         Ok(body) => body,
-        Err(errors) => return Ok(Outcome::again(load, typed, Fields::default(), errors, 400)),
+        Err(errors) => return Ok(sent.again(load, errors, 400)),
     };
     if matches!(action, Action::SendToCarrier | Action::SendToDriver) {
         body["loadId"] = json!(load.id);
@@ -416,24 +509,46 @@ async fn act(
     // An acceptance has no body.
     let body = (action != Action::Accept).then_some(&body);
     let path = operation(action, &load.id);
-    let write = Write { key: Some(typed.get("key")).filter(|key| !key.is_empty()), revision: None };
+    let key = Some(sent.typed.get("key"));
+    let key = key
+        .filter(|key| !key.is_empty() && key.len() <= 255 && key.bytes().all(|byte| byte.is_ascii_graphic()));
+    let revision = sent.form.sends_changes().then(|| sent.revision());
+    let write = Write { key, revision: revision.as_deref() };
     let caller = user.caller(&console.api);
-    match caller.send_json(Service::Logistics, Method::POST, &path, body, write).await {
-        Ok(_) => Ok(Outcome::Done),
-        Err(error) => refused(error, load, typed, Fields::default()),
+    let answer = caller.send_json(Service::Logistics, Method::POST, &path, body, write).await;
+    let Err(error) = answer else { return Ok(Outcome::Done) };
+    if error.refused_with(StatusCode::PRECONDITION_FAILED).is_some() {
+        let load = find_load(&caller, &load.id).await?;
+        let message = "Somebody else changed the load meanwhile. What you did not change stays as it is now: look at the \
+            load, then send this again.";
+        let revision = load.revision.to_string();
+        let mut outcome = sent.again(load, vec![notice(message)], StatusCode::PRECONDITION_FAILED.as_u16());
+        if let Outcome::Again(again) = &mut outcome {
+            again.revision = revision;
+        }
+        return Ok(outcome);
     }
+    if error
+        .refused_with(StatusCode::CONFLICT)
+        .is_some_and(|refusal| refusal.code == "idempotency_key_reused")
+    {
+        let message = "This form was sent before, and the load shows what was recorded then. Send it again only if \
+            something else is to be recorded.";
+        return Ok(sent.again(load, vec![notice(message)], StatusCode::CONFLICT.as_u16()));
+    }
+    refused(error, load, sent)
 }
 
 /// Shows a form again with what the service says about it.
-fn refused(error: CallError, load: Load, typed: Fields, was: Fields) -> Result<Outcome, Failure> {
+fn refused(error: CallError, load: Load, sent: Sent) -> Result<Outcome, Failure> {
     match error {
         CallError::Refused(refusal) if refusal.status != 404 => {
             let errors = if refusal.validation.is_empty() {
-                vec![FieldError { path: String::new(), message: sentence(&refusal) }]
+                vec![notice(&sentence(&refusal))]
             } else {
                 refusal.validation
             };
-            Ok(Outcome::again(load, typed, was, errors, refusal.status))
+            Ok(sent.again(load, errors, refusal.status))
         }
         error => Err(error.into()),
     }

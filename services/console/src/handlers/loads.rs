@@ -1,5 +1,6 @@
 //! The list of loads and its exports.
 
+use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
@@ -9,10 +10,11 @@ use super::files::download;
 use super::{html_with, optional};
 use crate::Console;
 use crate::api::model::{Load, Named, Party, Summary};
-use crate::api::{Caller, Service};
+use crate::api::{CallError, Caller, Service};
 use crate::loads::ListQuery;
 use crate::user::{Failure, User};
 use crate::views::loads::ListView;
+use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
 pub(super) async fn page(
@@ -33,9 +35,11 @@ pub(super) async fn page(
         find_position(&caller),
     );
     let mut missing = Vec::new();
+    let mut status = if loads.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     // A filter that the API refuses is said in its own words.
-    if let Err(crate::api::CallError::Refused(refusal)) = &loads {
-        missing.push(crate::views::messages::sentence(refusal));
+    if let Err(CallError::Refused(refusal)) = &loads {
+        missing.push(sentence(refusal));
+        status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
     }
     let loads = optional(loads, &mut missing)?;
     let summary = optional(summary, &mut missing)?;
@@ -53,8 +57,6 @@ pub(super) async fn page(
         position: position.as_ref(),
         may_write: !is_driver && !user.person.is_viewer && !user.person.is_weigher,
     };
-    let status = if loads.is_some() { 200 } else { 503 };
-    let status = actix_web::http::StatusCode::from_u16(status).map_err(anyhow::Error::from)?;
     Ok(html_with(status, &document(&user, Section::Loads, "Loads", &view.markup())))
 }
 

@@ -1,16 +1,17 @@
 //! Logging in and out.
 
 use actix_web::http::header::SET_COOKIE;
-use actix_web::web::{Data, Form, Query};
+use actix_web::web::{Bytes, Data, Form, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 
-use super::extract::{PostForm, check_origin, now};
+use super::extract::{check_origin, now};
 use super::{html, see_other};
 use crate::Console;
+use crate::fields::{FORM_TOKEN, Fields};
 use crate::guard::way_back;
 use crate::login::{Attempt, DemoPerson, Login, PEOPLE};
-use crate::session::{Cookies, Session};
+use crate::session::{Cookies, Person, Session};
 use crate::user::Failure;
 use crate::views::login as views;
 
@@ -117,9 +118,21 @@ pub(super) async fn person(
     logged_in_response(&console, &session, &Cookies::of(&request), way_back(card.to.as_deref()))
 }
 
-pub(super) async fn log_out(console: Data<Console>, request: HttpRequest, _: PostForm) -> HttpResponse {
+/// Ends the session, whatever state its tokens are in: they are not refreshed for it.
+pub(super) async fn log_out(
+    console: Data<Console>,
+    request: HttpRequest,
+    body: Bytes,
+) -> Result<HttpResponse, Failure> {
+    check_origin(&console, request.headers())?;
     let cookies = Cookies::of(&request);
     let session = console.sessions.find(&cookies, now());
+    let person =
+        session.as_ref().and_then(|session| Person::of_token(&session.access_token, &console.claims));
+    let (fields, keys) = (Fields::parse(&body), &console.sessions.keys);
+    if person.is_some_and(|person| !keys.is_signature(&person.form_owner(), fields.get(FORM_TOKEN))) {
+        return Err(Failure::ForeignForm);
+    }
     let provider = match &console.login {
         Login::Provider(provider) => provider.log_out_url(session.as_ref()).await,
         Login::Development(_) => None,
@@ -130,7 +143,7 @@ pub(super) async fn log_out(console: Data<Console>, request: HttpRequest, _: Pos
             response.headers_mut().append(SET_COOKIE, cookie);
         }
     }
-    response
+    Ok(response)
 }
 
 pub(super) async fn logged_out() -> HttpResponse {

@@ -42,8 +42,9 @@ pub(super) async fn receive(
             }
             // Browsers send an empty part if no file was chosen.
             _ => {
+                let is_chosen = part.name.as_ref().is_some_and(|name| !name.is_empty());
                 while part.next().await?.is_some() {}
-                None
+                is_chosen.then_some(Err(CallError::LoggedOut))
             }
         };
         Ok(stored)
@@ -60,6 +61,10 @@ pub(super) async fn receive(
                 let error =
                     refusal.validation.first().map_or_else(|| sentence(&refusal), |e| e.message.clone());
                 (FILE_ERROR.to_owned(), error)
+            }
+            Err(CallError::LoggedOut) => {
+                let error = "was not kept, because nobody was logged in: choose it again";
+                (FILE_ERROR.to_owned(), error.to_owned())
             }
             Err(error) => return Err(error.into()),
         });

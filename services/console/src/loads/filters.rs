@@ -7,6 +7,9 @@ use crate::format::{Clock, monday, parse_date};
 
 /// Rows on a page.
 const ROWS: &str = "50";
+/// The most filters of a list, and the most characters of one.
+const MAX_FILTERS: usize = 30;
+const MAX_CHARS: usize = 1_000;
 
 /// A filter: its name in the address, its parameter of the API, and its name for people.
 struct Filter {
@@ -68,9 +71,10 @@ impl ListQuery {
         let known = pairs.map(|(name, value)| {
             // A typed day; what is none is left for the API to refuse.
             let day = ["week", "from", "to"].contains(&&*name).then(|| parse_date(&value)).flatten();
-            (name, day.map_or_else(|| value.trim().to_owned(), |day| day.to_string()))
+            let value = value.trim().chars().take(MAX_CHARS).collect();
+            (name, day.map_or(value, |day| day.to_string()))
         });
-        Self(known.filter(|(name, value)| is_known(name) && !value.is_empty()).collect())
+        Self(known.filter(|(name, value)| is_known(name) && !value.is_empty()).take(MAX_FILTERS).collect())
     }
 
     /// Returns the first value of a filter.
@@ -88,13 +92,13 @@ impl ListQuery {
         let mut parameters = Vec::new();
         for (name, value) in &self.0 {
             let Some(filter) = FILTERS.iter().find(|filter| filter.name == name) else { continue };
-            match (filter.name, value.parse::<NaiveDate>()) {
-                ("week", Ok(day)) => {
+            match (filter.name, parse_date(value)) {
+                ("week", Some(day)) => {
                     let first = monday(day);
                     parameters.push(("startDateISO", first.to_string()));
                     parameters.push(("endDateISO", (first + Days::new(6)).to_string()));
                 }
-                ("week", Err(_)) => {}
+                ("week", None) => parameters.push(("startDateISO", value.clone())),
                 ("overdue" | "awaiting", _) => parameters.push((filter.parameter, "true".to_owned())),
                 _ => parameters.push((filter.parameter, value.clone())),
             }
@@ -206,7 +210,13 @@ mod tests {
         assert_eq!(parameters, expected.map(|(name, value)| (name, value.to_owned())));
         assert_eq!(query.order(), [("sortBy", "weightNet".to_owned()), ("sortDesc", "true".to_owned())]);
         assert_eq!(ListQuery::parse("from=Wed+5+Aug+2020").get("from"), Some("2020-08-05"));
-        assert_eq!(ListQuery::parse("week=soon").parameters(false), []);
+        let unknown = ListQuery::parse("week=soon&week=-262143-01-01").parameters(false);
+        assert_eq!(
+            unknown.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+            ["startDateISO"; 2],
+            "refused by the API"
+        );
+        assert_eq!(ListQuery::parse(&"q=a&".repeat(1_000)).parameters(false).len(), MAX_FILTERS);
         assert_eq!(ListQuery::parse("sort=password").order(), [], "the order of the API");
     }
 

@@ -130,6 +130,19 @@ pub(crate) struct Form {
 }
 
 impl Form {
+    /// Returns the form of an edit that was made with these fields: the load may allow fewer by now, which the service
+    /// says.
+    pub(crate) fn of_edit(typed: &Fields) -> Self {
+        let is_in_form = |field: &Field| typed.find(&format!("was.{}", field.name)).is_some();
+        let fields = EDIT.into_iter().filter(is_in_form).collect();
+        Self { action: Action::Edit, fields, has_quality: false, has_files: false }
+    }
+
+    /// Returns true if the fields begin with what the load has, so that only what differs is sent.
+    pub(crate) fn sends_changes(&self) -> bool {
+        matches!(self.action, Action::Edit | Action::Correct)
+    }
+
     /// Returns the form of an action on a load.
     pub(crate) fn new(action: Action, load: &Load, person: &Person) -> Self {
         let reason = |label| required("reason", label, Kind::LongText);
@@ -231,16 +244,33 @@ impl Form {
                 _ if text.is_empty() => None,
                 Kind::Tonnes => number(field.name, text, &mut errors),
                 Kind::Date => date(field.name, text, &mut errors),
-                Kind::Commodity => text.parse::<i64>().ok().map(|id| json!(id)),
+                Kind::Commodity => commodity(field.name, text, &mut errors),
                 _ => Some(json!(text)),
             };
             body.extend(value.map(|value| (field.name.to_owned(), value)));
         }
         if self.has_quality {
             let quality = quality(typed, &mut errors);
-            if !quality.is_empty() {
+            let is_given =
+                if self.action == Action::Correct { has_changed_quality(typed) } else { !quality.is_empty() };
+            if is_given {
                 body.insert("quality".to_owned(), json!(quality));
             }
+        }
+        if self.action == Action::Correct {
+            let emptied = self
+                .fields
+                .iter()
+                .filter(|field| names.contains(&field.name) && typed.get(field.name).is_empty());
+            errors.extend(emptied.map(|field| FieldError {
+                path: field.name.to_owned(),
+                message: "cannot be emptied by a correction: reopen the load and prove it again".to_owned(),
+            }));
+        }
+        let names_no_haulier = typed.get("carrierId").is_empty() && !typed.get("carrierName").is_empty();
+        if names.contains(&"carrierName") && names_no_haulier {
+            let message = "is needed with the name of a haulier".to_owned();
+            errors.push(FieldError { path: "carrierId".to_owned(), message });
         }
         if self.has_files {
             let refused = typed.all(FILE_ERROR).into_iter();
@@ -294,6 +324,21 @@ fn number(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value>
             None
         }
     }
+}
+
+fn commodity(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value> {
+    let id = text.parse::<i64>().ok();
+    if id.is_none() {
+        errors
+            .push(FieldError { path: name.to_owned(), message: "is not a commodity of the list".to_owned() });
+    }
+    id.map(|id| json!(id))
+}
+
+/// Returns true if a measure differs from what it was when the form was made.
+fn has_changed_quality(typed: &Fields) -> bool {
+    let is_changed = |name: String| typed.get(&name) != typed.get(&format!("was.{name}"));
+    MEASURES.iter().any(|(measure, _)| is_changed(format!("quality.{measure}")))
 }
 
 fn date(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value> {

@@ -27,9 +27,9 @@ pub(crate) struct FormView<'a> {
     pub(crate) back: &'a str,
     pub(crate) form: &'a Form,
     pub(crate) typed: &'a Fields,
-    /// What the fields were when the load was read, for edits.
+    /// What the fields were when the load was read, if only changes are sent.
     pub(crate) was: Option<&'a Fields>,
-    pub(crate) revision: i64,
+    pub(crate) revision: &'a str,
     pub(crate) key: &'a str,
     pub(crate) suggestions: &'a Suggestions,
     pub(crate) errors: &'a [FieldError],
@@ -46,9 +46,7 @@ impl FormView<'_> {
                 input type="hidden" name="key" value=(self.key);
                 input type="hidden" name="revision" value=(self.revision);
                 @if let Some(was) = self.was {
-                    @for name in self.form.names() {
-                        input type="hidden" name={ "was." (name) } value=(was.get(name));
-                    }
+                    @for (name, value) in &was.0 { input type="hidden" name={ "was." (name) } value=(value); }
                 }
                 @for field in &self.form.fields { (self.field(field)) }
                 @if self.form.has_quality { (self.quality()) }
@@ -171,6 +169,7 @@ fn choice(field: &Field, mine: &str, conflict: &Conflict) -> Markup {
     let name = format!("choice.{}", field.name);
     html! {
         fieldset {
+            input type="hidden" name="conflict" value=(field.name);
             legend { "Somebody else changed it too" }
             label { input type="radio" name=(name) value="mine" required; " Keep mine: " b { (shown(mine)) } }
             label { input type="radio" name=(name) value="theirs"; " Take theirs: " b { (shown(&conflict.theirs)) } }

@@ -26,9 +26,12 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
             &html! {},
         ),
         Failure::NotFound => message("Not found", "There is no such page.", &html! {}),
-        Failure::UnreadableForm => {
-            message("Not sent", "The form cannot be read. Nothing was changed.", &html! {})
-        }
+        Failure::UnreadableForm => message(
+            "Not sent",
+            "The form cannot be read: it takes at most 10 files of 100 MB each, and texts of 256 kB. Nothing was \
+             changed. Go back to the form.",
+            &html! {},
+        ),
         Failure::LogIn(reason) => message("Not logged in", reason, &log_in_again()),
         Failure::Call(CallError::LoggedOut) => {
             message("Log in again", "The services do not accept your log-in any more.", &log_in_again())
