@@ -51,6 +51,11 @@ impl Clock {
     }
 }
 
+/// Returns true for a delivery on a day, without a time.
+pub(crate) fn is_day(instant: &str) -> bool {
+    delivery_day(instant).is_some()
+}
+
 /// Returns the day that a delivery without a time has: the one of its midnight in UTC.
 fn delivery_day(instant: &str) -> Option<NaiveDate> {
     let time = DateTime::parse_from_rfc3339(instant).ok()?.naive_utc();

@@ -45,6 +45,9 @@ pub(crate) enum Failure {
     /// Nobody is logged in any more who sends a form. Its path and fields, so that nothing is lost.
     #[error("nobody is logged in who sends the form")]
     LoggedOutForm { action: String, fields: Fields },
+    /// A service is away, and may have recorded the form or not. Its path and fields, so that nothing is lost.
+    #[error("a service is away that the form needs")]
+    AwayForm { action: String, fields: Fields },
     /// A form of another site, or without an origin.
     #[error("the form comes from another site")]
     ForeignOrigin,
@@ -69,6 +72,16 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Keeps the fields of a form that was not answered, or not accepted because nobody is logged in any more.
+    pub(crate) fn keeping(self, action: &str, fields: Fields) -> Self {
+        let action = action.to_owned();
+        match self {
+            Self::Call(CallError::LoggedOut) => Self::LoggedOutForm { action, fields },
+            Self::Call(CallError::Away { .. }) => Self::AwayForm { action, fields },
+            failure => failure,
+        }
+    }
+
     /// Returns the failure that stands for an error of the framework.
     pub(crate) fn of_status(status: StatusCode) -> Self {
         match status {
@@ -87,7 +100,7 @@ impl ResponseError for Failure {
             Self::ForeignOrigin | Self::ForeignForm => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::UnreadableForm | Self::LogIn(_) => StatusCode::BAD_REQUEST,
-            Self::Call(CallError::Away { .. }) => StatusCode::SERVICE_UNAVAILABLE,
+            Self::AwayForm { .. } | Self::Call(CallError::Away { .. }) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Call(CallError::Refused(refusal)) => {
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST)
             }

@@ -45,7 +45,7 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
     let results: ActionResults = match done {
         Ok(results) => serde_json::from_value(results).map_err(anyhow::Error::from)?,
         Err(CallError::Refused(refusal)) => return show(&console, &form, Some(&sentence(&refusal))).await,
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(Failure::from(error).keeping("/loads/actions/run", fields.clone())),
     };
     let loads = find_loads(&caller, &ids).await?;
     let list = ListQuery::parse(fields.get("list")).encoded();

@@ -13,7 +13,7 @@ use super::loads::{borrowed, find_organisations};
 use super::{html, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::{Driver, Event, FileInfo, Load, Named};
-use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, FieldError, Reply, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::loads::{Action, Conflict, Form, ListQuery, changed, conflicts, offered};
 use crate::user::{Failure, User};
@@ -24,6 +24,8 @@ use crate::views::{Section, page as document, status};
 
 /// How often an edit is sent again because others changed the load meanwhile.
 const MAX_MERGES: usize = 3;
+/// The most pages of 100 events that a history shows.
+const MAX_EVENT_PAGES: usize = 10;
 /// Ids are shorter. The rest of a longer one is left out.
 const MAX_ID_CHARS: usize = 100;
 
@@ -42,7 +44,7 @@ pub(super) async fn page(
     let list_page = borrowed(&list_page);
     let (load, events, drivers, position, listed) = futures_util::join!(
         caller.get::<Load>(Service::Logistics, &path, &[]),
-        caller.get::<Vec<Event>>(Service::Logistics, &events_path, &[("limit", "100")]),
+        find_events(&caller, &events_path),
         caller.get::<Vec<Driver>>(Service::Logistics, &drivers_path, &[]),
         find_position(&caller),
         async {
@@ -85,6 +87,19 @@ fn load_path(id: &str) -> String {
     format!("/v1/loads/{}", segment(&id))
 }
 
+/// Reads the history, oldest first.
+async fn find_events(caller: &Caller<'_>, path: &str) -> Result<Reply<Vec<Event>>, CallError> {
+    let mut found = caller.get::<Vec<Event>>(Service::Logistics, path, &[("limit", "100")]).await?;
+    for _ in 1..MAX_EVENT_PAGES {
+        let Some(cursor) = found.next.take() else { break };
+        let more = [("limit", "100"), ("cursor", &*cursor)];
+        let more = caller.get::<Vec<Event>>(Service::Logistics, path, &more).await?;
+        found.value.extend(more.value);
+        found.next = more.next;
+    }
+    Ok(found)
+}
+
 async fn find_notes(caller: &Caller<'_>, path: &str) -> Vec<Event> {
     let notes = caller.get(Service::Logistics, path, &[("f:type", "noted"), ("limit", "100")]);
     notes.await.map(|reply| reply.value).unwrap_or_default()
@@ -103,7 +118,7 @@ async fn find_files(
     let body = json!({"ids": ids, "brief": true});
     let path = "/v1/files/resolve";
     let found = caller.send_json(Service::System, Method::POST, path, Some(&body), Write::default()).await;
-    let found = found.map(|value| crate::api::Reply { value, total: None, next: None });
+    let found = found.map(|value| Reply { value, total: None, next: None });
     let found = optional(found, missing)?.map(|reply| reply.value).unwrap_or_default();
     Ok(serde_json::from_value(found).unwrap_or_default())
 }
@@ -270,15 +285,8 @@ pub(super) async fn submit(
             _ => act(&console, &user, action, load, fields).await,
         }
     };
-    let result = result.await.map_err(|failure| match failure {
-        // The form can be sent again after the next log-in.
-        Failure::Call(CallError::LoggedOut) => {
-            let action = format!("/loads/{}/{}", segment(&path.id), action.slug());
-            Failure::LoggedOutForm { action, fields: sent }
-        }
-        failure => failure,
-    });
-    match result? {
+    let place = format!("/loads/{}/{}", segment(&path.id), action.slug());
+    match result.await.map_err(|failure| failure.keeping(&place, sent))? {
         Outcome::Done => {
             let to = format!("/loads/{}", segment(&path.id));
             Ok(see_other(&with_query(&to, &[("done", action.slug())])))
@@ -532,6 +540,16 @@ async fn act(
         .refused_with(StatusCode::CONFLICT)
         .is_some_and(|refusal| refusal.code == "idempotency_key_reused")
     {
+        // A double click: the pictures of the second one have other ids.
+        let recorded = match action {
+            Action::Prove => "completed",
+            Action::Collect => "collected",
+            Action::Reject => "rejected",
+            _ => "",
+        };
+        if find_load(&caller, &load.id).await?.status == recorded {
+            return Ok(Outcome::Done);
+        }
         let message = "This form was sent before, and the load shows what was recorded then. Send it again only if \
             something else is to be recorded.";
         return Ok(sent.again(load, vec![notice(message)], StatusCode::CONFLICT.as_u16()));

@@ -54,6 +54,7 @@ pub(super) async fn receive(
         Failure::UnreadableForm
     })?;
     let mut fields = form.texts;
+    let mut is_away = false;
     for stored in form.files.into_iter().flatten() {
         fields.push(match stored {
             Ok(file) => (FILES.to_owned(), file),
@@ -66,10 +67,17 @@ pub(super) async fn receive(
                 let error = "was not kept, because nobody was logged in: choose it again";
                 (FILE_ERROR.to_owned(), error.to_owned())
             }
-            Err(error) => return Err(error.into()),
+            Err(CallError::Away { .. }) => {
+                is_away = true;
+                (FILE_ERROR.to_owned(), "was not stored: choose it again".to_owned())
+            }
         });
     }
-    Ok(Fields(fields))
+    let fields = Fields(fields);
+    if is_away {
+        return Err(Failure::AwayForm { action: request.path().to_owned(), fields });
+    }
+    Ok(fields)
 }
 
 /// Sends a file to the system service. Returns its id and its name.

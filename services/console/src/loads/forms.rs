@@ -6,7 +6,7 @@ use super::actions::{Action, editable};
 use crate::api::FieldError;
 use crate::api::model::{Load, Quality};
 use crate::fields::Fields;
-use crate::format::{Clock, parse_date, parse_number, typed_date, typed_number, typed_tonnes};
+use crate::format::{Clock, is_day, parse_date, parse_number, typed_date, typed_number, typed_tonnes};
 use crate::session::Person;
 
 /// Measures of quality: the name in the API, and what people read.
@@ -149,7 +149,9 @@ impl Form {
         let fields = match action {
             Action::Edit => {
                 let names = editable(load, person);
-                EDIT.into_iter().filter(|field| names.contains(&field.name)).collect()
+                // The field takes a day, and would lose the time of a delivery that has one.
+                let keeps = |field: &Field| field.name != "deliveryDateISO" || is_day(&load.delivery);
+                EDIT.into_iter().filter(|field| names.contains(&field.name) && keeps(field)).collect()
             }
             Action::Collect => WEIGHED.to_vec(),
             Action::Prove => {

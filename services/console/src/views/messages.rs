@@ -12,7 +12,19 @@ use crate::user::Failure;
 pub(crate) fn failure(failure: &Failure) -> Markup {
     match failure {
         Failure::LoggedOut { .. } => message("Log in", "You are not logged in.", &html! {}),
-        Failure::LoggedOutForm { action, fields } => send_again(action, fields),
+        Failure::LoggedOutForm { action, fields } => {
+            let text = "Your log-in ended before this was sent. Nothing is lost: log in, come back to this page and send it \
+                        again.";
+            let log_in = html! {
+                p { a.btn href=(with_query("/login", &[("to", "/logged-in")])) target="_blank" { "Log in, in a new tab" } }
+            };
+            send_again("Log in again", text, &log_in, (action, fields))
+        }
+        Failure::AwayForm { action, fields } => {
+            let text = "A service does not answer at the moment. What you sent may be recorded or not. Nothing is lost: send \
+                        it again in a minute; it is not recorded twice.";
+            send_again("No answer", text, &html! {}, (action, fields))
+        }
         Failure::ForeignOrigin => message(
             "Not sent",
             "This form does not come from a page of the console, so nothing was changed. If it did, a proxy in between \
@@ -81,16 +93,14 @@ fn log_in_again() -> Markup {
     html! { p { a.btn.primary href="/login" { "Log in" } } }
 }
 
-/// Returns a page that keeps a form until somebody has logged in again in another tab.
-fn send_again(action: &str, fields: &Fields) -> Markup {
+/// Returns a page that keeps a form until it can be sent again.
+fn send_again(title: &str, text: &str, further: &Markup, (action, fields): (&str, &Fields)) -> Markup {
     plain(
-        "Log in again",
+        title,
         &html! {
-            h1 { "Log in again" }
-            p {
-                "Your log-in ended before this was sent. Nothing is lost: log in, come back to this page and send it again."
-            }
-            p { a.btn href=(with_query("/login", &[("to", "/logged-in")])) target="_blank" { "Log in, in a new tab" } }
+            h1 { (title) }
+            p { (text) }
+            (further)
             form method="post" action=(action) {
                 @for (name, value) in &fields.0 { input type="hidden" name=(name) value=(value); }
                 button.primary { "Send again" }
