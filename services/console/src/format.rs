@@ -219,7 +219,18 @@ mod tests {
         ] {
             assert_eq!(parse_date(text), Some(day), "{text}");
         }
-        for text in ["", "12/13/2026", "10 Dec", "10/12/26", "tomorrow", "Thu", "31 Jun 2026"] {
+        for text in [
+            "29.0,4",
+            "1,23,4.5",
+            "12345678901",
+            "",
+            "12/13/2026",
+            "10 Dec",
+            "10/12/26",
+            "tomorrow",
+            "Thu",
+            "31 Jun 2026",
+        ] {
             assert_eq!(parse_date(text), None, "{text}");
         }
     }
@@ -252,6 +263,8 @@ mod tests {
             ("0,125", 0.125),
             (".5", 0.5),
             ("1,234.50", 1234.5),
+            ("1.234,5", 1234.5),
+            ("1.234.567,5", 1_234_567.5),
             ("1234", 1234.0),
             ("29,5", 29.5),
         ] {
@@ -260,7 +273,21 @@ mod tests {
         for text in ["1,234", "29,040"] {
             assert_eq!(parse_number(text), Err(NumberError::Ambiguous), "{text}");
         }
-        for text in ["", "x", "-1", "1e5", "NaN", "1.2.3", "1,2,3", ".", ",", "12,34.5"] {
+        for text in [
+            "29.0,4",
+            "1,23,4.5",
+            "12345678901",
+            "",
+            "x",
+            "-1",
+            "1e5",
+            "NaN",
+            "1.2.3",
+            "1,2,3",
+            ".",
+            ",",
+            "12,34.5",
+        ] {
             assert_eq!(parse_number(text), Err(NumberError::Invalid), "{text}");
         }
     }

@@ -281,7 +281,7 @@ pub(super) async fn submit(
     let result = async {
         let load = find_load(&user.caller(&console.api), &path.id).await?;
         match action {
-            Action::Edit => edit(&console, &user, load, fields).await,
+            Action::Edit | Action::Correct => send_changes(&console, &user, action, load, fields).await,
             _ => act(&console, &user, action, load, fields).await,
         }
     };
@@ -334,6 +334,13 @@ impl Sent {
         if revision.parse::<i64>().is_ok() { revision.to_owned() } else { "0".to_owned() }
     }
 
+    /// Returns the idempotency key of the form.
+    fn key(&self) -> Option<String> {
+        let key = self.typed.get("key");
+        let is_key = !key.is_empty() && key.len() <= 255 && key.bytes().all(|byte| byte.is_ascii_graphic());
+        is_key.then(|| key.to_owned())
+    }
+
     /// Shows the form again with errors.
     fn again(self, load: Load, errors: Vec<FieldError>, status: u16) -> Outcome {
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
@@ -357,12 +364,22 @@ fn notice(message: &str) -> FieldError {
     FieldError { path: String::new(), message: message.to_owned() }
 }
 
-/// Sends an edit. What others changed meanwhile is merged: only a field that both changed is asked about.
-async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> Result<Outcome, Failure> {
+/// Sends what an edit or a correction changed. What others changed meanwhile is merged: only a field that both changed
+/// is asked about.
+async fn send_changes(
+    console: &Console,
+    user: &User,
+    action: Action,
+    mut load: Load,
+    typed: Fields,
+) -> Result<Outcome, Failure> {
     let caller = user.caller(&console.api);
-    let form = Form::of_edit(&typed);
+    let form = match action {
+        Action::Edit => Form::of_edit(&typed),
+        _ => Form::new(action, &load, &user.person),
+    };
     let (typed, was) = chosen(&form, typed);
-    let sent = Sent { form, typed, was };
+    let mut sent = Sent { form, typed, was };
     let open = unchosen(&sent);
     if !open.is_empty() {
         let errors = open.iter().map(|conflict| FieldError {
@@ -376,19 +393,22 @@ async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> 
         }
         return Ok(outcome);
     }
-    let names = with_carrier(changed(&merged(&sent.typed, &sent.was), &sent.form.names()), &sent.typed);
-    if names.is_empty() {
+    let names = changed(&merged(&sent.typed, &sent.was), &sent.form.all_names());
+    let names = with_carrier(names, &sent.typed);
+    if names.is_empty() && action == Action::Edit {
         return Ok(Outcome::Done);
     }
-    let body = match sent.form.body(&sent.typed, &names) {
-        Ok(body) => body,
-        Err(errors) => return Ok(sent.again(load, errors, 400)),
-    };
-    let mut revision = sent.revision();
+    let (mut revision, mut key) = (sent.revision(), sent.key());
+    let method = if action == Action::Edit { Method::PATCH } else { Method::POST };
+    let path = operation(action, &load.id);
     for _ in 0..MAX_MERGES {
-        let write = Write { key: None, revision: Some(&revision) };
-        let path = load_path(&load.id);
-        let answer = caller.send_json(Service::Logistics, Method::PATCH, &path, Some(&body), write).await;
+        let body = match sent.form.body(&merged(&sent.typed, &sent.was), &names) {
+            Ok(body) => body,
+            Err(errors) => return Ok(sent.again(load, errors, 400)),
+        };
+        let key = key.take().filter(|_| action != Action::Edit);
+        let write = Write { key: key.as_deref(), revision: Some(&revision) };
+        let answer = caller.send_json(Service::Logistics, method.clone(), &path, Some(&body), write).await;
         let Err(error) = answer else { return Ok(Outcome::Done) };
         if error.refused_with(StatusCode::PRECONDITION_FAILED).is_none() {
             return refused(error, load, sent);
@@ -396,21 +416,21 @@ async fn edit(console: &Console, user: &User, mut load: Load, typed: Fields) -> 
         load = find_load(&caller, &load.id).await?;
         let now = sent.form.initial(&load, console.clock);
         let conflicts = conflicts(&merged(&sent.typed, &sent.was), &names, &now);
+        // What only they changed is theirs.
+        sent.typed = with_theirs(&sent.form, &sent.typed, &names, &now);
+        revision = load.revision.to_string();
         if !conflicts.is_empty() {
-            // What only they changed is theirs.
-            let typed = with_theirs(&sent.form, &sent.typed, &names, &now);
             return Ok(Outcome::Again(Box::new(Again {
-                revision: load.revision.to_string(),
                 load,
                 form: sent.form,
-                typed,
+                typed: sent.typed,
                 was: now,
+                revision,
                 errors: Vec::new(),
                 conflicts,
                 status: StatusCode::PRECONDITION_FAILED,
             })));
         }
-        revision = load.revision.to_string();
     }
     Err(anyhow::anyhow!("the load changes faster than it can be edited").into())
 }
@@ -424,7 +444,7 @@ fn unchosen(sent: &Sent) -> Vec<Conflict> {
 
 /// Applies the choices between two edits, and returns the fields and what they were.
 fn chosen(form: &Form, typed: Fields) -> (Fields, Fields) {
-    let names = form.names();
+    let names = form.all_names();
     let was = names.iter().map(|name| ((*name).to_owned(), typed.get(&format!("was.{name}")).to_owned()));
     let was = Fields(was.collect());
     let is_theirs = |name: &str| typed.get(&format!("choice.{name}")) == "theirs";
@@ -442,7 +462,7 @@ fn merged(typed: &Fields, was: &Fields) -> Fields {
 
 fn with_theirs(form: &Form, typed: &Fields, mine: &[&str], now: &Fields) -> Fields {
     let value = |name: &'static str| if mine.contains(&name) { typed.get(name) } else { now.get(name) };
-    Fields(form.names().into_iter().map(|name| (name.to_owned(), value(name).to_owned())).collect())
+    Fields(form.all_names().into_iter().map(|name| (name.to_owned(), value(name).to_owned())).collect())
 }
 
 /// Completes the members of an edit: the name of a haulier goes with its id, and goes when the haulier does.
@@ -500,14 +520,8 @@ async fn act(
     typed: Fields,
 ) -> Result<Outcome, Failure> {
     let form = Form::new(action, &load, &user.person);
-    let was = typed
-        .0
-        .iter()
-        .filter_map(|(name, value)| Some((name.strip_prefix("was.")?.to_owned(), value.clone())));
-    let sent = Sent { was: Fields(was.collect()), form, typed };
-    let names = sent.form.names();
-    let names = if sent.form.sends_changes() { changed(&sent.typed, &names) } else { names };
-    let mut body = match sent.form.body(&sent.typed, &names) {
+    let sent = Sent { form, typed, was: Fields::default() };
+    let mut body = match sent.form.body(&sent.typed, &sent.form.names()) {
         Ok(body) => body,
         Err(errors) => return Ok(sent.again(load, errors, 400)),
     };
@@ -517,25 +531,11 @@ async fn act(
     // An acceptance has no body.
     let body = (action != Action::Accept).then_some(&body);
     let path = operation(action, &load.id);
-    let key = Some(sent.typed.get("key"));
-    let key = key
-        .filter(|key| !key.is_empty() && key.len() <= 255 && key.bytes().all(|byte| byte.is_ascii_graphic()));
-    let revision = sent.form.sends_changes().then(|| sent.revision());
-    let write = Write { key, revision: revision.as_deref() };
+    let key = sent.key();
+    let write = Write { key: key.as_deref(), revision: None };
     let caller = user.caller(&console.api);
     let answer = caller.send_json(Service::Logistics, Method::POST, &path, body, write).await;
     let Err(error) = answer else { return Ok(Outcome::Done) };
-    if error.refused_with(StatusCode::PRECONDITION_FAILED).is_some() {
-        let load = find_load(&caller, &load.id).await?;
-        let message = "Somebody else changed the load meanwhile. What you did not change stays as it is now: look at the \
-            load, then send this again.";
-        let revision = load.revision.to_string();
-        let mut outcome = sent.again(load, vec![notice(message)], StatusCode::PRECONDITION_FAILED.as_u16());
-        if let Outcome::Again(again) = &mut outcome {
-            again.revision = revision;
-        }
-        return Ok(outcome);
-    }
     if error
         .refused_with(StatusCode::CONFLICT)
         .is_some_and(|refusal| refusal.code == "idempotency_key_reused")

@@ -232,6 +232,12 @@ impl Form {
         self.fields.iter().map(|field| field.name).collect()
     }
 
+    /// Returns the names of the fields, with those of the measures of quality.
+    pub(crate) fn all_names(&self) -> Vec<&'static str> {
+        let measures = TEXTS.into_iter().filter(|name| self.has_quality && name.starts_with("quality."));
+        self.names().into_iter().chain(measures).collect()
+    }
+
     /// Makes the members of the body of these fields. Empty ones are left out, or `null` in an edit.
     ///
     /// # Errors

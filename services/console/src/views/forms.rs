@@ -74,7 +74,7 @@ impl FormView<'_> {
                 @if let Some(error) = error {
                     p.error id={ "error-" (field.name) } { (capital(&error.message)) }
                 }
-                @if let Some(conflict) = conflict { (choice(field, value, conflict)) }
+                @if let Some(conflict) = conflict { (choice(value, conflict)) }
             }
         }
     }
@@ -122,10 +122,12 @@ impl FormView<'_> {
                 @for (measure, label) in MEASURES {
                     @let name = format!("quality.{measure}");
                     @let error = self.errors.iter().find(|error| error.path == name);
+                    @let conflict = self.conflicts.iter().find(|conflict| conflict.name == name);
                     div.field.wrong[error.is_some()] {
                         label for={ "f-" (name) } { (label) }
                         input.num id={ "f-" (name) } name=(name) type="text" value=(value(measure)) autocomplete="off";
                         @if let Some(error) = error { p.error { (capital(&error.message)) } }
+                        @if let Some(conflict) = conflict { (choice(value(measure), conflict)) }
                     }
                 }
             }
@@ -164,12 +166,12 @@ impl FormView<'_> {
 }
 
 /// Asks which of two values of a field to keep.
-fn choice(field: &Field, mine: &str, conflict: &Conflict) -> Markup {
+fn choice(mine: &str, conflict: &Conflict) -> Markup {
     let shown = |text: &str| if text.is_empty() { "nothing".to_owned() } else { text.to_owned() };
-    let name = format!("choice.{}", field.name);
+    let name = format!("choice.{}", conflict.name);
     html! {
         fieldset {
-            input type="hidden" name="conflict" value=(field.name);
+            input type="hidden" name="conflict" value=(conflict.name);
             legend { "Somebody else changed it too" }
             label { input type="radio" name=(name) value="mine" required; " Keep mine: " b { (shown(mine)) } }
             label { input type="radio" name=(name) value="theirs"; " Take theirs: " b { (shown(&conflict.theirs)) } }

@@ -106,3 +106,77 @@ fn what_both_changed_is_asked_about() {
         }
     });
 }
+
+#[test]
+fn an_error_of_ones_own_does_not_hide_what_somebody_else_changed() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        let path = format!("/loads/{id}/edit");
+        let form = browser.get(&path).await;
+        patch(&office, &id, &json!({"weight": 30})).await;
+        let reply = browser.send_form(&form, &path, &[("weight", "31 t")]).await;
+        assert_eq!(reply.status, 400, "{}", reply.text);
+        let asked = browser.send_form(&reply, &path, &[("weight", "31")]).await;
+        assert_eq!(asked.status, 412, "{}", asked.text);
+        let unanswered = browser.send_form(&asked, &path, &[]).await;
+        assert_eq!(unanswered.status, 412, "an answer is needed: {}", unanswered.text);
+        assert_eq!(office.load(&id).await["weight"]["weight"], json!(30));
+        let reply = browser.send_form(&unanswered, &path, &[("choice.weight", "mine")]).await;
+        assert_eq!((reply.status, &office.load(&id).await["weight"]["weight"]), (303, &json!(31)));
+        // The name of a haulier without an id is an error, not lost.
+        let reply = browser.fill(&path, &path, &[("carrierId", ""), ("carrierName", "Somebody")]).await;
+        assert_eq!(reply.status, 400, "{}", reply.text);
+    });
+}
+
+#[test]
+fn what_a_collection_forbids_is_refused_and_not_left_out() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        let path = format!("/loads/{id}/edit");
+        let form = browser.get(&path).await;
+        let collection = office.logistics.post(&format!("/v1/loads/{id}/collection")).by(&ruth());
+        collection.json(&json!({"weightNet": 29})).send().await.ok();
+        let reply = browser.send_form(&form, &path, &[("weight", "31")]).await;
+        assert_eq!(reply.status, 409, "{}", reply.text);
+        assert!(reply.text.contains("value=\"31\""), "{}", reply.text);
+    });
+}
+
+#[test]
+fn corrections_of_two_people_are_merged() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let proof = json!({
+            "weightNet": 29, "ticketNumber": "T-1", "vehicleRegistration": "VX21 ABC", "files": null,
+            "quality": [{"measure": "moisture", "value": 14}, {"measure": "protein", "value": 11}],
+        });
+        let api = async |path: &str, body: &Value| {
+            office.logistics.post(&format!("/v1/loads/{id}/{path}")).by(&owen()).json(body).send().await.ok()
+        };
+        api("proof-of-delivery", &proof).await;
+        let browser = office.browser("owen").await;
+        let path = format!("/loads/{id}/correct");
+        let form = browser.get(&path).await;
+        let quality = json!([{"measure": "moisture", "value": 14}, {"measure": "protein", "value": 12}]);
+        let other = json!({"ticketNumber": "T-2", "quality": quality, "reason": "misread"});
+        api("proof-of-delivery/corrections", &other).await;
+        let mine = [("quality.moisture", "15"), ("reason", "Weighed again")];
+        let reply = browser.send_form(&form, &path, &mine).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
+        let load = office.load(&id).await;
+        let measured = |index: usize| load["quality"][index]["value"].as_f64().unwrap();
+        assert_eq!((&load["ticketNumber"], measured(0), measured(1)), (&json!("T-2"), 15.0, 12.0));
+        // Both changed the ticket.
+        let reply = browser.send_form(&form, &path, &[("ticketNumber", "T-3"), ("reason", "misread")]).await;
+        assert_eq!(reply.status, 412, "{}", reply.text);
+        assert!(reply.text.contains("Take theirs: <b>T-2"), "{}", reply.text);
+        let reply = browser.fill(&path, &path, &[("weightNet", ""), ("reason", "none")]).await;
+        assert!(reply.status == 400 && reply.text.contains("annot be emptied"), "{}", reply.text);
+    });
+}

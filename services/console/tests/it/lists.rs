@@ -255,7 +255,20 @@ fn a_service_that_is_away_leaves_the_rest() {
         );
         system.stop().await;
         assert!(browser.get(&format!("/loads/{id}")).await.ok().contains("BG-1"));
+        for query in ["week=-262143-01-01", "week=31/02/2026", "status=none", "cursor=x"] {
+            assert_eq!(browser.get(&format!("/loads?{query}")).await.status, 400, "{query}");
+        }
+        let path = format!("/loads/{id}/note");
+        let form = browser.get(&path).await;
         logistics.stop().await;
+        let reply = browser.send_form(&form, &path, &[("text", "Gate 3 is closed")]).await;
+        let keeps = |text: &str| reply.text.contains(&format!("value=\"{text}\""));
+        assert_eq!(reply.status, 503, "{}", reply.text);
+        assert!(
+            keeps("Gate 3 is closed") && reply.text.contains("name=\"key\""),
+            "nothing is lost: {}",
+            reply.text
+        );
         let text = browser.get("/").await.ok();
         assert!(
             text.contains("The service with loads is away") && text.contains("not known at the moment"),

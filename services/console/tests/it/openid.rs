@@ -259,6 +259,15 @@ fn log_out_ends_the_session_of_the_provider_by_a_page() {
         assert!(!browser.cookies().contains("session") && browser.get("/").await.status == 303);
         assert!(browser.get("/logged-out").await.ok().contains("Log in again"));
 
+        // Also within the last minute of a token, which is not refreshed for it, and without a session.
+        provided.tokens(|tokens| tokens.lifetime = 30);
+        let browser = provided.log_in().await;
+        let page = browser.get("/").await;
+        let reply = browser.send_form(&page, "/logout", &[]).await;
+        assert!(reply.status == 200 && reply.text.contains(&end), "{}", reply.text);
+        assert!(!browser.cookies().contains("session"), "{}", browser.cookies());
+        assert_eq!(browser.send_form(&page, "/logout", &[]).await.status, 200);
+
         let without = Provided::start(false).await;
         let browser = without.log_in().await;
         let reply = browser.fill("/", "/logout", &[]).await;
