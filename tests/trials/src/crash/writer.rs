@@ -109,7 +109,7 @@ impl<'a> Writer<'a> {
         let mut load =
             LoadRecord { fixture, files, create, response: Value::Null, proof: None, sends: Vec::new() };
         let Some((state, response)) = self.client.try_write(&load.request())? else { return Ok(()) };
-        (load.create.state, load.response) = (state, response);
+        (load.create.state, load.response) = (state, without_warnings(response));
         if let Some(id) = load.create.id().map(str::to_owned) {
             match self.random.below(100) {
                 0..25 => self.prove(&mut load, &id)?,
@@ -134,9 +134,7 @@ impl<'a> Writer<'a> {
         let mut proof = ProofRecord { fixture, write: self.new_write(&format!("{reference}-proof")) };
         if let Some((state, response)) = self.client.try_write(&proof.request(id))? {
             if matches!(state, Acknowledged(_)) {
-                load.response = response;
-                // Warnings are part of the response, not of the load.
-                load.response.as_object_mut().and_then(|members| members.remove("warnings"));
+                load.response = without_warnings(response);
             }
             proof.write.state = state;
             load.proof = Some(proof);
@@ -248,4 +246,10 @@ impl<'a> Writer<'a> {
         listing.transitions.push((status, state));
         Ok(is_acknowledged)
     }
+}
+
+/// Returns the load of a response, of which warnings are no part.
+fn without_warnings(mut response: Value) -> Value {
+    response.as_object_mut().and_then(|members| members.remove("warnings"));
+    response
 }
