@@ -249,7 +249,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Returns the load of a response, of which warnings are no part.
-fn without_warnings(mut response: Value) -> Value {
+pub fn without_warnings(mut response: Value) -> Value {
     response.as_object_mut().and_then(|members| members.remove("warnings"));
     response
 }
