@@ -9,7 +9,7 @@ const notice = document.querySelector("[data-live]");
 const channel = new BroadcastChannel("drover-events");
 const changed = new Set();
 
-function tell(event) {
+function show(event) {
   // An event from before the page was made is on it.
   if (event.atUTC <= notice.dataset.at) return;
   const row = document.querySelector(`tr[data-id="${CSS.escape(event.loadId)}"]`);
@@ -28,7 +28,7 @@ function end() {
   }
 }
 
-channel.onmessage = ({ data }) => (data ? tell(data) : end());
+channel.onmessage = ({ data }) => (data ? show(data) : end());
 
 // One stream for all tabs of the browser: the others wait for the lock, and get the events from the tab that has it.
 if (notice) navigator.locks?.request("drover-events", () => new Promise(() => {
@@ -37,7 +37,7 @@ if (notice) navigator.locks?.request("drover-events", () => new Promise(() => {
     source.addEventListener(type, ({ data }) => {
       const event = JSON.parse(data);
       channel.postMessage(event);
-      tell(event);
+      show(event);
     });
   }
   // The browser connects again by itself, unless the answer was no stream.

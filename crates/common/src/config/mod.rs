@@ -18,7 +18,6 @@ pub use auth::{Auth, Claims};
 pub use database::DatabaseConfig;
 pub use docs::Docs;
 pub(crate) use docs::DocsLogin;
-
 pub use load::{describe, load};
 pub(crate) use origins::allows_loopback;
 pub use server::Server;

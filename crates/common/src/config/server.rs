@@ -102,7 +102,7 @@ impl Server {
     pub(crate) fn check(&self) -> anyhow::Result<()> {
         ensure!(
             self.console_url.as_ref().is_none_or(|url| ["http", "https"].contains(&url.scheme())),
-            "server.console_url (DROVER_SERVER__CONSOLE_URL) must be the https:// URL of the console"
+            "server.console_url (DROVER_SERVER__CONSOLE_URL) must be the http:// or https:// URL of the console"
         );
         origins::check(&self.cors_origins)
     }

@@ -258,12 +258,12 @@ fn unclosed_quote(line: u64) -> TableError {
 /// The most lines from which the delimiter is detected: titles may stand above the header row.
 const DETECTION_LINES: usize = 20;
 
-/// Returns the delimiter that occurs outside quotes equally often in the most of the first lines, of equals the one
-/// that occurs more often in them, or the first.
+/// Detects the delimiter: the one whose number of occurrences outside quotes is the same in most of the first lines. Of
+/// several, it is the one that occurs more often in a line, and then the first of comma, semicolon and tab.
 fn detect_delimiter(head: &[u8]) -> u8 {
     const DELIMITERS: [u8; 3] = *b",;\t";
     let mut quoted = false;
-    // How often each delimiter occurs in each line.
+    // The number of occurrences of each delimiter, by line.
     let mut lines = vec![[0_usize; DELIMITERS.len()]];
     for &byte in head {
         quoted ^= byte == b'"';
@@ -271,7 +271,7 @@ fn detect_delimiter(head: &[u8]) -> u8 {
         if let (Some(index), Some(line)) = (delimiter, lines.last_mut()) {
             line[index] += 1;
         } else if matches!(byte, b'\n' | b'\r') && !quoted {
-            // Lines without any do not count.
+            // Lines without a delimiter do not count.
             lines.retain(|counts| counts.iter().any(|count| *count > 0));
             if lines.len() == DETECTION_LINES {
                 break;

@@ -123,7 +123,7 @@ pub(crate) struct FileReference {
     pub(crate) user_name: String,
 }
 
-/// What system tells about a file.
+/// What system returns about a file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct FileInfo {

@@ -328,7 +328,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Returns the revision that the form was made with. What is none names no revision.
+    /// Returns the revision that the form was made with; 0, which no load has, if the field was changed to something else.
     fn revision(&self) -> String {
         let revision = self.typed.get("revision");
         if revision.parse::<i64>().is_ok() { revision.to_owned() } else { "0".to_owned() }
@@ -465,7 +465,7 @@ fn with_theirs(form: &Form, typed: &Fields, mine: &[&str], now: &Fields) -> Fiel
     Fields(form.all_names().into_iter().map(|name| (name.to_owned(), value(name).to_owned())).collect())
 }
 
-/// Completes the members of an edit: the name of a haulier goes with its id, and goes when the haulier does.
+/// Completes the members of an edit: a name of a haulier is sent with its id, and not if there is no haulier.
 fn with_carrier<'a>(mut names: Vec<&'a str>, typed: &Fields) -> Vec<&'a str> {
     if names.contains(&"carrierName") && !names.contains(&"carrierId") {
         names.push("carrierId");

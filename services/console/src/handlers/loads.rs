@@ -76,7 +76,7 @@ pub(super) async fn export(
     parameters.extend(query.order());
     match path.format.as_str() {
         "xlsx" => parameters.push(("format", "XLSX".to_owned())),
-        // With the mark, Excel reads accents rightly.
+        // Excel needs the byte order mark to read accents correctly.
         "csv" => parameters.extend([("format", "CSV".to_owned()), ("bom", "true".to_owned())]),
         _ => return Err(Failure::NotFound),
     }

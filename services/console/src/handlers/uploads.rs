@@ -23,7 +23,8 @@ const MAX_FILE_BYTES: usize = 100 << 20;
 /// Chunks of a file that wait for the system service.
 const CHUNKS: usize = 4;
 
-/// Reads a form with files, and stores the files for the person. Without a person, they are left out.
+/// Reads a form with files, and stores the files for the person. Without a person, an error at the field asks to choose
+/// them again.
 pub(super) async fn receive(
     console: &Console,
     request: &HttpRequest,

@@ -25,14 +25,14 @@ impl Asset {
     }
 }
 
-/// The stylesheet, the module that makes lists quicker to use, and the one that tells of changes.
+/// The stylesheet, the module that makes lists quicker to use, and the one that shows that loads have changed.
 pub(crate) const ASSETS: [Asset; 3] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
 ];
 
-/// FNV-1a: enough to tell two versions of a file apart.
+/// FNV-1a: enough to distinguish two versions of a file.
 const fn fingerprint(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325;
     let mut at = 0;
@@ -127,7 +127,7 @@ pub(crate) struct Position {
     pub(crate) at: String,
 }
 
-/// Returns where a page tells that loads have changed since it was made: those of its rows, or this one.
+/// Returns the part of a page that shows that loads have changed since it was made: those of its rows, or this one.
 pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
     let Some(Position { cursor, at }) = position else { return html! {} };
     let [.., script] = &ASSETS;

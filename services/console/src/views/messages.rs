@@ -71,22 +71,18 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
     }
 }
 
-/// Returns what a service says, with the id by which its log can be searched.
+/// Returns the sentence of a service that refuses a request.
 pub(crate) fn sentence(refusal: &Refusal) -> String {
     let message = refusal.message.trim();
     if message.is_empty() { "The service refused it.".to_owned() } else { message.to_owned() }
 }
 
 fn message(title: &str, text: &str, further: &Markup) -> Markup {
-    plain(
-        title,
-        &html! {
-            h1 { (title) }
-            p { (text) }
-            (further)
-            p { a href="/" { "To today's page" } }
-        },
-    )
+    explained(title, text, &html! { (further) p { a href="/" { "To today's page" } } })
+}
+
+fn explained(title: &str, text: &str, further: &Markup) -> Markup {
+    plain(title, &html! { h1 { (title) } p { (text) } (further) })
 }
 
 fn log_in_again() -> Markup {
@@ -95,11 +91,10 @@ fn log_in_again() -> Markup {
 
 /// Returns a page that keeps a form until it can be sent again.
 fn send_again(title: &str, text: &str, further: &Markup, (action, fields): (&str, &Fields)) -> Markup {
-    plain(
+    explained(
         title,
+        text,
         &html! {
-            h1 { (title) }
-            p { (text) }
             (further)
             form method="post" action=(action) {
                 @for (name, value) in &fields.0 { input type="hidden" name=(name) value=(value); }

@@ -2,6 +2,25 @@
 
 use super::*;
 
+/// A load, and its organiser's browser, before an edit.
+struct Editing {
+    office: Office,
+    id: String,
+    browser: Browser,
+    /// The address of the form.
+    path: String,
+}
+
+impl Editing {
+    async fn start() -> Self {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        let path = format!("/loads/{id}/edit");
+        Self { office, id, browser, path }
+    }
+}
+
 /// Changes a load as its organiser does with another program.
 async fn patch(office: &Office, id: &str, members: &Value) {
     office.logistics.call("PATCH", &format!("/v1/loads/{id}")).by(&owen()).json(members).send().await.ok();
@@ -10,10 +29,7 @@ async fn patch(office: &Office, id: &str, members: &Value) {
 #[test]
 fn an_edit_changes_what_was_changed() {
     testkit::block_on(async {
-        let office = Office::start().await;
-        let id = office.create_load(&json!({})).await;
-        let browser = office.browser("owen").await;
-        let path = format!("/loads/{id}/edit");
+        let Editing { office, id, browser, path } = Editing::start().await;
         let changes =
             [("reference", "BG-2"), ("weight", "28,5"), ("tags", "harvest, late"), ("pickupPostcode", "")];
         let reply = browser.fill(&path, &path, &changes).await;
@@ -44,10 +60,7 @@ fn an_edit_changes_what_was_changed() {
 #[test]
 fn what_only_one_changed_is_merged_without_asking() {
     testkit::block_on(async {
-        let office = Office::start().await;
-        let id = office.create_load(&json!({})).await;
-        let browser = office.browser("owen").await;
-        let path = format!("/loads/{id}/edit");
+        let Editing { office, id, browser, path } = Editing::start().await;
         let form = browser.get(&path).await;
         patch(&office, &id, &json!({"vehicleRegistration": "VX21 ABC", "tags": ["early"]})).await;
         let reply = browser.send_form(&form, &path, &[("reference", "BG-2")]).await;
@@ -79,10 +92,7 @@ fn what_only_one_changed_is_merged_without_asking() {
 #[test]
 fn what_both_changed_is_asked_about() {
     testkit::block_on(async {
-        let office = Office::start().await;
-        let id = office.create_load(&json!({})).await;
-        let browser = office.browser("owen").await;
-        let path = format!("/loads/{id}/edit");
+        let Editing { office, id, browser, path } = Editing::start().await;
         for (choice, reference) in [("mine", "MINE"), ("theirs", "THEIRS")] {
             let form = browser.get(&path).await;
             patch(&office, &id, &json!({"reference": "THEIRS", "ticketNumber": format!("T-{choice}")})).await;
@@ -110,10 +120,7 @@ fn what_both_changed_is_asked_about() {
 #[test]
 fn an_error_of_ones_own_does_not_hide_what_somebody_else_changed() {
     testkit::block_on(async {
-        let office = Office::start().await;
-        let id = office.create_load(&json!({})).await;
-        let browser = office.browser("owen").await;
-        let path = format!("/loads/{id}/edit");
+        let Editing { office, id, browser, path } = Editing::start().await;
         let form = browser.get(&path).await;
         patch(&office, &id, &json!({"weight": 30})).await;
         let reply = browser.send_form(&form, &path, &[("weight", "31 t")]).await;
@@ -134,10 +141,7 @@ fn an_error_of_ones_own_does_not_hide_what_somebody_else_changed() {
 #[test]
 fn what_a_collection_forbids_is_refused_and_not_left_out() {
     testkit::block_on(async {
-        let office = Office::start().await;
-        let id = office.create_load(&json!({})).await;
-        let browser = office.browser("owen").await;
-        let path = format!("/loads/{id}/edit");
+        let Editing { office, id, browser, path } = Editing::start().await;
         let form = browser.get(&path).await;
         let collection = office.logistics.post(&format!("/v1/loads/{id}/collection")).by(&ruth());
         collection.json(&json!({"weightNet": 29})).send().await.ok();

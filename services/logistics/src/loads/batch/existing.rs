@@ -40,8 +40,8 @@ impl Existing {
 pub(crate) type RowKey = (FoldedHash, Option<Timestamp>);
 
 impl RowIdentity {
-    /// Returns what other rows of the same load have too, or `None` if a cell of it is blank, which rows that name
-    /// their load by id may leave so.
+    /// Returns what other rows of the same load have too. `None` if one of these cells is blank, which is possible in
+    /// rows that name their load by id.
     fn key(&self, match_by: MatchBy) -> Option<RowKey> {
         if self.reference.text.is_empty() {
             return None;

@@ -254,10 +254,8 @@ impl HeaderRow {
         }
         NamedCells { object: Value::Object(object), id, has_unnamed }
     }
-}
 
-impl HeaderRow {
-    /// Returns true if no cell of a row says anything, or only cells of columns that are not read.
+    /// Returns true if a row has no text, or only in columns that are not read.
     pub(crate) fn is_blank(&self, cells: &[Cell]) -> bool {
         let is_read = |position: usize| match self.headings.get(position).copied().flatten() {
             Some(Heading { name, kind: None }) => name == ID,

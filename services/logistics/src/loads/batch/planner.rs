@@ -169,7 +169,7 @@ impl Planner<'_> {
             let ids: Vec<Id> = if wants_loads { ids.collect() } else { Vec::new() };
             let stored = find_many_stored(c, self.caller(), &ids)?;
             for (position, row) in (start..).zip(rows) {
-                // To create loads, rows are not compared with others, except for dry runs, which tell of equal
+                // Rows that create loads are not compared with others, although a dry run has looked for equal
                 // references.
                 let existing = self.checked.existing[position].clone().filter(|_| compares);
                 let cells = cells.next().transpose()?;

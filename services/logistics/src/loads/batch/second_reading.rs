@@ -25,7 +25,7 @@ const MAX_GAP: u64 = 1_000;
 /// The problems of a row behind those that are listed.
 const NOT_LISTED: &str = "has problems that are not listed: mend the rows above first";
 
-/// What stands for a cell without a text that cannot be read, so that a batch refuses it again until it is mended.
+/// Replaces a cell that cannot be read and has no text, so that a batch refuses the row again until it is mended.
 const UNREADABLE: &str = "#N/A";
 
 /// The files of a batch.
@@ -213,9 +213,10 @@ impl SheetWriter {
                 Some(at) if is_header => appended.get(at),
                 _ => row.cells.get(position),
             };
-            if let (Some(Cell::Covered(_) | Cell::Invalid(..)), Some(_), true) =
-                (cell, header.kind(position), is_faulty)
-                && cell.is_some_and(|cell| cell.to_text().trim().is_empty())
+            if let Some(cell @ (Cell::Covered(_) | Cell::Invalid(..))) = cell
+                && is_faulty
+                && header.kind(position).is_some()
+                && cell.to_text().trim().is_empty()
             {
                 return TableCell::Raw(UNREADABLE.into());
             }
