@@ -328,7 +328,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// Returns the revision that the form was made with; 0, which no load has, if the field was changed to something else.
+    /// Returns the revision that the form was made with; 0, which no load has, if the field has something else.
     fn revision(&self) -> String {
         let revision = self.typed.get("revision");
         if revision.parse::<i64>().is_ok() { revision.to_owned() } else { "0".to_owned() }
