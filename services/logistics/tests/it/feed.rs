@@ -240,6 +240,10 @@ testkit::on_both! {
             assert!(Instant::now() < until, "closed streams still count");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        // Streams end when the service stops, instead of delaying it.
+        let begun = Instant::now();
+        let (_database, rest) = tokio::join!(app.stop(), next.text());
+        assert!(rest.is_ok() && begun.elapsed() < Duration::from_secs(10), "{rest:?} {:?}", begun.elapsed());
     }
 
     async fn nothing_is_missed_beside_writers(backend) {
