@@ -8,8 +8,7 @@
 //! The table `feed_base` has what is added to the ids of transactions, so that positions go on growing after the
 //! database was moved to a cluster with smaller ids.
 
-use diesel::dsl::{AsExprOf, sql};
-use diesel::expression::{SqlLiteral, UncheckedBind, ValidGrouping};
+use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool, Text};
@@ -124,18 +123,46 @@ pub fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
     }
 }
 
-/// A condition with a list of numbers.
-pub type HasNumber = SqlLiteral<Bool, UncheckedBind<SqlLiteral<Bool>, AsExprOf<String, Text>>>;
+/// A condition with a list of numbers. Unlike those of `eq_any` and of `diesel::dsl::sql`, its statement is prepared
+/// once for each connection, which takes as long as to read a hundred events.
+#[derive(Clone, Debug, ValidGrouping)]
+pub struct HasNumber {
+    column: &'static str,
+    sql: (&'static str, &'static str),
+    /// The numbers as the database reads them from a text.
+    list: String,
+}
 
-/// The condition for events whose number, in this column, is one of these. Unlike that of `eq_any`, its statement is
-/// prepared once on SQLite too, which takes longer than to read a hundred events.
-pub fn has_number(c: &AnyConnection, column: &str, numbers: &[i64]) -> HasNumber {
+impl Expression for HasNumber {
+    type SqlType = Bool;
+}
+
+impl<Q> AppearsOnTable<Q> for HasNumber {}
+
+impl QueryId for HasNumber {
+    type QueryId = ();
+    /// The cache of statements uses the text as the key.
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<MultiBackend> for HasNumber {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
+        out.push_sql(self.column);
+        out.push_sql(self.sql.0);
+        out.push_bind_param::<Text, _>(&self.list)?;
+        out.push_sql(self.sql.1);
+        Ok(())
+    }
+}
+
+/// The condition for events whose number, in this column, is one of these.
+pub fn has_number(c: &AnyConnection, column: &'static str, numbers: &[i64]) -> HasNumber {
     let list = numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    let (before, list, after) = match c {
-        AnyConnection::Sqlite(_) => (" IN (SELECT value FROM json_each(", format!("[{list}]"), "))"),
-        AnyConnection::Postgres(_) => (" = ANY (CAST(", format!("{{{list}}}"), " AS BIGINT[]))"),
+    let (sql, list) = match c {
+        AnyConnection::Sqlite(_) => ((" IN (SELECT value FROM json_each(", "))"), format!("[{list}]")),
+        AnyConnection::Postgres(_) => ((" = ANY (CAST(", " AS BIGINT[]))"), format!("{{{list}}}")),
     };
-    sql::<Bool>(&format!("{column}{before}")).bind::<Text, _>(list).sql(after)
+    HasNumber { column, sql, list }
 }
 
 /// Moves the positions of new events beyond the last one, which is greater after the database was moved from another

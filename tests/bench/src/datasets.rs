@@ -58,7 +58,7 @@ fn create_loads(service: &ServiceProcess, count: usize, stop: &Interrupt) -> Res
     for first in (0..count).step_by(BATCH_SIZE) {
         stop.check()?;
         let size = BATCH_SIZE.min(count - first);
-        let response = import(service, &admin, csv_batch(&mut random, first, size))?;
+        let response = import(service, &admin, &[], csv_batch(&mut random, first, size))?;
         eprintln!("{:>9} loads imported", first + size);
         let created = response.json["ids"].as_array().into_iter().flatten();
         ids.extend(created.filter_map(|id| id.as_str().map(str::to_owned)).take(PROOF_COUNT));
@@ -72,10 +72,15 @@ fn create_loads(service: &ServiceProcess, count: usize, stop: &Interrupt) -> Res
     Ok(())
 }
 
-/// Imports one batch.
-pub fn import(service: &ServiceProcess, token: &str, csv: Vec<u8>) -> Result<Response> {
-    let form =
-        Form { fields: Vec::new(), file_name: "loads.csv", media_type: "text/csv", content: csv.into() };
+/// Imports one batch, with these fields of the form.
+pub fn import(
+    service: &ServiceProcess,
+    token: &str,
+    fields: &[(&'static str, &str)],
+    csv: Vec<u8>,
+) -> Result<Response> {
+    let fields = fields.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+    let form = Form { fields, file_name: "loads.csv", media_type: "text/csv", content: csv.into() };
     service.send("POST", "/v1/loads/batch", token, &Body::Form(form))
 }
 

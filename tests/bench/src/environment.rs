@@ -3,6 +3,8 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::{self, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use clap::value_parser;
@@ -24,6 +26,11 @@ pub const CLIENTS: usize = 4;
 /// Rows of each data set at scale 1, and in the short form.
 const ROWS: usize = 100_000;
 const SHORT_ROWS: usize = 5_000;
+/// Services look every 10 seconds for work in the background.
+const SETTLE_INTERVAL: Duration = Duration::from_secs(12);
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(600);
+/// The processor time of an idle service in an interval, in microseconds.
+const SETTLED_US: f64 = 200_000.0;
 
 /// Options of a run.
 #[derive(Debug, clap::Args)]
@@ -138,9 +145,25 @@ impl<'a> BenchEnvironment<'a> {
         if cell.get().is_none() {
             let service = self.start(name, self.temp_path(name), self.create_database(name)?)?;
             datasets::create(&service, self.rows, self.stop)?;
+            self.settle(&service)?;
             let _ = cell.set(service);
         }
         cell.get().context("the service is missing")
+    }
+
+    /// Waits until a service has done what follows from its data in the background: texts to index, address books.
+    fn settle(&self, service: &ServiceProcess) -> Result<()> {
+        let (begun, mut before) = (Instant::now(), f64::NEG_INFINITY);
+        loop {
+            let cpu = process_stats::cpu_us(service.pid())?;
+            if cpu - before < SETTLED_US || begun.elapsed() > SETTLE_TIMEOUT {
+                eprintln!("{:>9} s until {} was idle", begun.elapsed().as_secs(), service.name);
+                return Ok(());
+            }
+            self.stop.check()?;
+            before = cpu;
+            sleep(SETTLE_INTERVAL);
+        }
     }
 
     /// Stops the services that scenarios have used, and returns their names and SQLite files.

@@ -80,6 +80,7 @@ fn values(random: &mut Random, is_postgres: bool) -> Vec<(&'static str, String)>
         ("{sex}", sex.to_owned()),
         ("{filters}", filters),
         ("{point}", format!("latitude={lat}&longitude={lon}")),
+        ("{county}", format!("{},{},{},{}", lon - 0.6, lat - 0.4, lon + 0.6, lat + 0.4)),
         ("{within 50 km}", within(lat, lon, 50.0)),
         ("{age}", format!("minAge={age}&maxAge={}", age + 15)),
         ("{common word}", word(&["quiet", "handle", "appointment"])),

@@ -24,8 +24,9 @@ where
     Ok(())
 }
 
-/// Fills in batches as long as the service runs. `what` is filled in, for the log.
-pub async fn run<F>(what: &str, fill_batch: impl Fn() -> F)
+/// Fills in batches as long as the service runs. `what` is filled in, for the log. Pauses after each batch for `rest`
+/// times as long as the batch took, so that other writes can run.
+pub async fn run<F>(what: &str, rest: u32, fill_batch: impl Fn() -> F)
 where
     F: Future<Output = Result<bool, Error>>,
 {
@@ -33,8 +34,7 @@ where
     loop {
         let start = Instant::now();
         let filled = fill_batch().await;
-        // Uses at most half of the time, so that other writes can run.
-        let pause = if matches!(filled, Ok(true)) { start.elapsed() } else { POLL_INTERVAL };
+        let pause = if matches!(filled, Ok(true)) { rest * start.elapsed() } else { POLL_INTERVAL };
         if let Some(error) = failures.first(&filled) {
             tracing::warn!(error = format!("{error:?}"), "failed to fill in {what}");
         }

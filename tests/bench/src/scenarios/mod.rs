@@ -76,6 +76,33 @@ pub const SCENARIOS: &[(&str, Scenario)] = &[
         }]),
     ),
     ("streams", Function(feed::streams)),
+    (
+        "sums",
+        Rows(&[
+            sums("sums by commodity, 18 months", "/v1/loads/summary?groupBy=commodity&{18 months}"),
+            sums("sums by carrier, all loads", "/v1/loads/summary?groupBy=carrier"),
+            sums(
+                "sums by week of completion",
+                "/v1/loads/summary?groupBy=week&dateBy=completion&f:carrierId=haul-{carrier}",
+            ),
+        ]),
+    ),
+    (
+        "map",
+        Rows(&[
+            Search {
+                targets: &[(P50, AtMost(20_000.0))],
+                ..listings(
+                    "map, Great Britain",
+                    "/v1/listings?format=GEOJSON&clusterZoom=6&bbox=-8.2,49.8,1.8,60.9&f:commodityBreed={breed}",
+                )
+            },
+            Search {
+                targets: &[(P50, AtMost(5_000.0))],
+                ..listings("map, a county", "/v1/listings?format=GEOJSON&clusterZoom=10&bbox={county}")
+            },
+        ]),
+    ),
     ("growth-loads", Function(growth::loads)),
     ("clients-page", Function(|env| search::by_clients(env, &BY_DATE))),
     (
@@ -101,6 +128,8 @@ pub const SCENARIOS: &[(&str, Scenario)] = &[
     ("peer", Function(peer::run)),
     ("slow-export", Function(writes::slow_export)),
     ("import", Function(writes::import)),
+    ("updates", Function(writes::updates)),
+    ("actions", Function(writes::actions)),
     ("upload", Function(files::upload)),
     ("download", Function(files::download)),
     ("places", Function(places::run)),
@@ -206,6 +235,11 @@ const CSV: Search = Search {
 
 const fn loads(name: &'static str, path: &'static str) -> Search {
     Search { name, path, ..LOADS }
+}
+
+/// Sums over the loads of an organisation.
+const fn sums(name: &'static str, path: &'static str) -> Search {
+    Search { clients: 1, targets: &[(P50, AtMost(50_000.0))], ..loads(name, path) }
 }
 
 const fn listings(name: &'static str, path: &'static str) -> Search {

@@ -20,6 +20,7 @@ use crate::report::{RATE, Target};
 use crate::wrk::Requests;
 use testkit::market::random::{Random, SEED};
 use testkit::market::{loads, organised_load};
+use testkit::processes::http::Body;
 use testkit::processes::service::ServiceProcess;
 
 /// Number of different loads that are created in turn.
@@ -91,12 +92,53 @@ pub fn import(env: &BenchEnvironment) -> Result<()> {
     env.measure("import", service, Box::new(run), Vec::new(), targets).map(drop)
 }
 
+/// Edits 10,000 loads by a batch whose rows exist: another registration for each.
+pub fn updates(env: &BenchEnvironment) -> Result<()> {
+    let (service, mut random, mut first) = (env.service("logistics")?, Random(SEED), 15_000_000);
+    let run = || {
+        first += BATCH_SIZE;
+        let csv = loads::csv_batch(&mut random, first, BATCH_SIZE);
+        let changed = String::from_utf8(csv.clone())?.replace(",VX", ",WX").into_bytes();
+        datasets::import(service, &service.token(None), &[], csv)?;
+        measure_import(env, service, &[("ifExists", "update")], changed)
+    };
+    let targets = &[(RATE, AtLeast(5_000.0))];
+    env.measure("updates by a batch", service, Box::new(run), Vec::new(), targets).map(drop)
+}
+
+/// Cancels 200 loads by one request, half of which cannot be: they do not exist.
+pub fn actions(env: &BenchEnvironment) -> Result<()> {
+    let (service, mut random) = (env.service("logistics")?, Random(SEED));
+    let admin = service.token(None);
+    let csv = loads::csv_batch(&mut random, 18_000_000, 100);
+    let created = datasets::import(service, &admin, &[], csv)?.json["ids"].take();
+    let mut ids: Vec<_> = created.as_array().context("no ids")?.clone();
+    ids.extend((0..100).map(|number| json!(format!("01955bf1-7c00-7000-8000-{number:012}"))));
+    let body = Body::Json(json!({ "action": "cancel", "ids": ids }));
+    let started = Instant::now();
+    let results = service.send("POST", "/v1/loads/actions", &admin, &body)?.json;
+    let ms = started.elapsed().as_secs_f64() * 1000.0;
+    ensure!((&results["done"], &results["failed"]) == (&json!(100), &json!(100)), "{results}");
+    env.add_value("actions: 200 loads, half of them refused", ms, "ms", Some(AtMost(1_000.0)));
+    Ok(())
+}
+
 /// Imports a batch and measures its rows.
 pub fn import_batch(env: &BenchEnvironment, service: &ServiceProcess, csv: Vec<u8>) -> Result<Measurement> {
+    measure_import(env, service, &[], csv)
+}
+
+/// Imports a batch of 10,000 rows with these fields of the form, and measures its rows.
+fn measure_import(
+    env: &BenchEnvironment,
+    service: &ServiceProcess,
+    fields: &[(&'static str, &str)],
+    csv: Vec<u8>,
+) -> Result<Measurement> {
     let admin = service.token(None);
     env.with_cpu(Some(service), || {
         let started = Instant::now();
-        datasets::import(service, &admin, csv)?;
+        datasets::import(service, &admin, fields, csv)?;
         let us = started.elapsed().as_secs_f64() * 1e6;
         Ok(Measurement { requests: 10_000.0, us, p50: us, p99: us, p999: us, cpu: None })
     })

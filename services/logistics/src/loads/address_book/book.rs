@@ -189,7 +189,7 @@ pub(crate) async fn run(db: &Database) {
         let has_news = db.read(|c| store::has_news(c, None)).await?;
         Ok(has_news && db.write(store::take_contacts).await?)
     };
-    backfill::run("the address book", take).await;
+    backfill::run("the address book", 3, take).await;
 }
 
 /// What is known of the parties of the rows of a batch. Its methods block the thread.

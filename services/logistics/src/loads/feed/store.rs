@@ -12,7 +12,7 @@ use diesel::dsl::{AsExprOf, max, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
-use serde_json::Value;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::model::{FeedEventType, FeedLoadEvent, FeedReader, FeedSearch};
@@ -30,11 +30,14 @@ const BEFORE_OLDEST: i64 = -2;
 
 type EventQuery<'a> = load_events::BoxedQuery<'a, MultiBackend>;
 
-/// The place of an event, its type and its load.
-type Key = (i64, i64, String, Id);
+/// The columns of the place of an event, which are in every index of the feed.
+type PlaceRow = (i64, i64);
 
-fn place((position, n, ..): &Key) -> Place {
-    Place { position: *position, n: *n }
+/// The place of an event, its type and its load.
+type Key = (PlaceRow, String, Id);
+
+fn place_of((position, n): PlaceRow) -> Place {
+    Place { position, n }
 }
 
 /// Moves the positions of new events beyond those of all others. Call it before events are recorded.
@@ -94,17 +97,6 @@ fn first_between<'a, T>(
     }
 }
 
-fn keys<'a>(
-    c: &mut AnyConnection,
-    between: (Place, i64),
-    most: usize,
-    of: impl Fn(EventQuery<'a>) -> EventQuery<'a>,
-) -> Result<Vec<Key>, Error> {
-    first_between(c, between, most, of, |c, query| {
-        query.select((e::position, e::n, e::event_type, e::load_id)).load(c)
-    })
-}
-
 impl common::feed::FeedSearch for FeedSearch {
     fn page(
         &self,
@@ -116,40 +108,24 @@ impl common::feed::FeedSearch for FeedSearch {
         let last = last_number(c)?;
         after.check(c, last)?;
         // Read before the events: those below it are all visible then.
-        let settled = feed::settled_position(c)?;
+        let between = (after, feed::settled_position(c)?);
         let limit = if self.with_loads { limit.min(MAX_WITH_RESOURCES) } else { limit };
-        let leaves_out = !self.types.is_empty() || matches!(self.reader, FeedReader::Driver(_));
-        let most = if leaves_out { MAX_PLACES } else { limit + 1 };
-        let (mut found, is_complete) = match &self.reader {
-            FeedReader::Organisation(None) => (Vec::new(), true),
-            FeedReader::Admin => {
-                let found = keys(c, (after, settled), most, |events| events)?;
-                let is_complete = found.len() < most;
-                (found, is_complete)
-            }
-            FeedReader::Organisation(Some(id)) => keys_of_organisation(c, id, (after, settled), most)?,
-            FeedReader::Driver(id) => {
-                let names_driver = history::names_driver(c);
-                let found =
-                    keys(c, (after, settled), most, |events| events.filter(is_of_driver(names_driver, id)))?;
-                let is_complete = found.len() < most;
-                (found, is_complete)
-            }
-        };
-        let last = found.last().map(place);
-        if let FeedReader::Driver(id) = &self.reader {
-            let spans = DriverSpans::read(c, id, &found)?;
-            found.retain(|key| spans.contain(key));
-        }
-        if !self.types.is_empty() {
-            let types: BTreeSet<&str> = self.types.iter().map(|event_type| event_type.stored()).collect();
-            found.retain(|(_, _, event_type, _)| types.contains(&**event_type));
-        }
-        let more = found.len() > limit || !is_complete;
-        let is_cut = found.len() > limit;
-        found.truncate(limit);
-        let next = if is_cut { found.last().map(place) } else { last };
-        let events = events(c, caller, self, &found)?;
+        let (mut places, last, is_complete) =
+            if self.types.is_empty() && !matches!(self.reader, FeedReader::Driver(_)) {
+                let load =
+                    |c: &mut AnyConnection, query: EventQuery<'_>| query.select((e::position, e::n)).load(c);
+                let (rows, is_complete) = self.read(c, between, limit + 1, load, |place| *place)?;
+                let places: Vec<Place> = rows.into_iter().map(place_of).collect();
+                let last = places.last().copied();
+                (places, last, is_complete)
+            } else {
+                self.some_places(c, between)?
+            };
+        let more = places.len() > limit || !is_complete;
+        let is_cut = places.len() > limit;
+        places.truncate(limit);
+        let next = if is_cut { places.last().copied() } else { last };
+        let events = events(c, caller, self, &places)?;
         Ok(FeedPage { events, next: next.unwrap_or(after), more })
     }
 
@@ -162,21 +138,72 @@ impl common::feed::FeedSearch for FeedSearch {
     }
 }
 
-/// Returns the first events that an organisation reads, and whether these are all. Each event has an organisation in
-/// one column only.
-fn keys_of_organisation(
-    c: &mut AnyConnection,
-    id: &str,
-    between: (Place, i64),
-    most: usize,
-) -> Result<(Vec<Key>, bool), Error> {
-    let mut found = keys(c, between, most, |events| events.filter(e::organiser_id.eq(id)))?;
-    found.extend(keys(c, between, most, |events| events.filter(e::carrier_id.eq(id)))?);
-    found.extend(keys(c, between, most, |events| events.filter(e::created_by.eq(id)))?);
-    found.sort_unstable_by_key(place);
-    let is_complete = found.len() < most;
-    found.truncate(most);
-    Ok((found, is_complete))
+impl FeedSearch {
+    /// Returns up to `most` rows of the first events of the reader, and whether these are all.
+    fn read<T>(
+        &self,
+        c: &mut AnyConnection,
+        between: (Place, i64),
+        most: usize,
+        load: impl Fn(&mut AnyConnection, EventQuery<'_>) -> QueryResult<Vec<T>>,
+        place: impl Fn(&T) -> PlaceRow,
+    ) -> Result<(Vec<T>, bool), Error> {
+        let mut rows = match &self.reader {
+            FeedReader::Organisation(None) => return Ok((Vec::new(), true)),
+            FeedReader::Admin => first_between(c, between, most, |events| events, load)?,
+            // Each event has an organisation in one column only.
+            FeedReader::Organisation(Some(id)) => {
+                let mut rows = Vec::new();
+                for column in [of_organiser, of_carrier, of_creator] {
+                    rows.extend(first_between(c, between, most, |events| column(events, id), &load)?);
+                }
+                rows.sort_unstable_by_key(&place);
+                rows
+            }
+            FeedReader::Driver(id) => {
+                let names_driver = history::names_driver(c);
+                first_between(c, between, most, |events| events.filter(is_of_driver(names_driver, id)), load)?
+            }
+        };
+        let is_complete = rows.len() < most;
+        rows.truncate(most);
+        Ok((rows, is_complete))
+    }
+
+    /// Returns the places of the events of some types, or of a driver, among the next ones; the place of the last one
+    /// that was looked at, and whether these are all.
+    fn some_places(
+        &self,
+        c: &mut AnyConnection,
+        between: (Place, i64),
+    ) -> Result<(Vec<Place>, Option<Place>, bool), Error> {
+        let load = |c: &mut AnyConnection, query: EventQuery<'_>| {
+            query.select(((e::position, e::n), e::event_type, e::load_id)).load::<Key>(c)
+        };
+        let (mut found, is_complete) = self.read(c, between, MAX_PLACES, load, |key| key.0)?;
+        let last = found.last().map(|key| place_of(key.0));
+        if let FeedReader::Driver(id) = &self.reader {
+            let spans = DriverSpans::read(c, id, &found)?;
+            found.retain(|key| spans.contain(key));
+        }
+        if !self.types.is_empty() {
+            let types: BTreeSet<&str> = self.types.iter().map(|event_type| event_type.stored()).collect();
+            found.retain(|(_, event_type, _)| types.contains(&**event_type));
+        }
+        Ok((found.iter().map(|key| place_of(key.0)).collect(), last, is_complete))
+    }
+}
+
+fn of_organiser<'a>(events: EventQuery<'a>, id: &'a str) -> EventQuery<'a> {
+    events.filter(e::organiser_id.eq(id))
+}
+
+fn of_carrier<'a>(events: EventQuery<'a>, id: &'a str) -> EventQuery<'a> {
+    events.filter(e::carrier_id.eq(id))
+}
+
+fn of_creator<'a>(events: EventQuery<'a>, id: &'a str) -> EventQuery<'a> {
+    events.filter(e::created_by.eq(id))
 }
 
 /// A condition with the id of a driver.
@@ -204,11 +231,11 @@ impl DriverSpans {
                 named.select((e::position, e::n, e::load_id, e::changes)).load(c)?;
             for (position, n, load, changes) in rows {
                 let place = Place { position, n };
-                let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
-                let driver_of = |side: &str| changes["driverId"][side].as_str();
-                if driver_of("to") == Some(driver) {
+                let changes: ChangedIds = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+                let ChangedId { from, to } = changes.driver_id.unwrap_or_default();
+                if to.as_deref() == Some(driver) {
                     spans.entry(load).or_default().insert(place, true);
-                } else if driver_of("from") == Some(driver) {
+                } else if from.as_deref() == Some(driver) {
                     spans.entry(load).or_default().insert(place, false);
                 }
             }
@@ -219,11 +246,11 @@ impl DriverSpans {
     /// Returns true for the events from a sending to the revocation, with both. What only the old carrier reads is not
     /// among them.
     fn contain(&self, key: &Key) -> bool {
-        let place = place(key);
-        if key.2 == FeedEventType::Released.stored() {
+        let place = place_of(key.0);
+        if key.1 == FeedEventType::Released.stored() {
             return false;
         }
-        let last = self.0.get(&key.3).and_then(|named| named.range(..=place).next_back());
+        let last = self.0.get(&key.2).and_then(|named| named.range(..=place).next_back());
         last.is_some_and(|(named, is_sent)| *is_sent || *named == place)
     }
 }
@@ -235,17 +262,23 @@ fn events(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &FeedSearch,
-    keys: &[Key],
+    places: &[Place],
 ) -> Result<Vec<FeedEvent>, Error> {
-    let numbers: Vec<i64> = keys.iter().map(|(_, n, ..)| *n).collect();
+    let numbers: Vec<i64> = places.iter().map(|place| place.n).collect();
     let of_numbers = feed::has_number(c, "load_events.n", &numbers);
     let columns = (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id);
     let rows: Vec<(EventRow, FeedColumns)> =
         e::load_events.filter(of_numbers).select((EVENT_COLUMNS, columns)).load(c)?;
     let mut rows: HashMap<i64, (EventRow, FeedColumns)> =
         rows.into_iter().map(|row| (row.0.0, row)).collect();
-    let loads = if search.with_loads { loads(c, caller, keys)? } else { HashMap::new() };
-    let in_order = keys.iter().filter_map(|key| Some((place(key), rows.remove(&key.1)?)));
+    let loads = if search.with_loads {
+        // As they are now, those that the caller may read.
+        let ids: BTreeSet<Id> = rows.values().map(|(_, (load, ..))| *load).collect();
+        list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect()
+    } else {
+        HashMap::new()
+    };
+    let in_order = places.iter().filter_map(|place| Some((*place, rows.remove(&place.n)?)));
     let documents = in_order.map(|(place, (row, columns))| {
         let Some(event_type) = FeedEventType::of_stored(&row.2) else {
             return Ok(None);
@@ -257,10 +290,19 @@ fn events(
     documents.filter_map(Result::transpose).collect()
 }
 
-/// Returns the loads of events as they are now, those that the caller may read.
-fn loads(c: &mut AnyConnection, caller: &Caller, keys: &[Key]) -> Result<HashMap<Id, Json>, Error> {
-    let ids: BTreeSet<Id> = keys.iter().map(|(.., load)| *load).collect();
-    Ok(list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect())
+/// The carrier and the driver that the changes of an event name.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ChangedIds {
+    carrier_id: Option<ChangedId>,
+    driver_id: Option<ChangedId>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ChangedId {
+    from: Option<String>,
+    to: Option<String>,
 }
 
 fn event(
@@ -276,16 +318,16 @@ fn event(
         FeedReader::Driver(_) => true,
         FeedReader::Organisation(None) | FeedReader::Admin => false,
     };
-    let changes: Value = row.8.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
-    let changes_carrier = changes.get("carrierId").is_some();
-    let event = history::event(row, hides_predecessor && changes_carrier)?;
-    let named_driver = ["to", "from"].iter().find_map(|side| changes["driverId"][side].as_str());
+    let ChangedIds { carrier_id, driver_id } =
+        row.8.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+    let event = history::event(row, hides_predecessor && carrier_id.is_some())?;
+    let named_driver = driver_id.and_then(|driver| driver.to.or(driver.from));
     let driver_id = named_driver.filter(|driver| match reader {
         FeedReader::Driver(own) => own == driver,
         _ => true,
     });
     let sent_to = (event_type == FeedEventType::SentToCarrier)
-        .then(|| changes["carrierId"]["to"].as_str().map(str::to_owned).or(carrier).or(organiser))
+        .then(|| carrier_id.and_then(|carrier| carrier.to).or(carrier).or(organiser))
         .flatten();
     let is_released = event_type == FeedEventType::Released;
     let by = |name: Option<String>| name.filter(|_| !is_released);
@@ -302,7 +344,7 @@ fn event(
         reason: event.reason,
         text: event.text,
         changes: event.changes.filter(|_| !is_driver),
-        driver_id: driver_id.map(str::to_owned),
+        driver_id,
         carrier_id: sent_to,
         load: loads.get(&load_id).map(|load| RawValue::from_string(load.0.clone())).transpose()?,
     })
@@ -355,10 +397,17 @@ pub(crate) fn has_events_of(
     organisation: Option<&str>,
     after: Place,
 ) -> Result<bool, Error> {
-    let between = (after, NO_END);
-    let Some(id) = organisation else { return Ok(!keys(c, between, 1, |events| events)?.is_empty()) };
-    Ok(!keys(c, between, 1, |events| events.filter(e::organiser_id.eq(id)))?.is_empty()
-        || !keys(c, between, 1, |events| events.filter(e::carrier_id.eq(id)))?.is_empty())
+    fn has_any<'a>(
+        c: &mut AnyConnection,
+        after: Place,
+        of: impl Fn(EventQuery<'a>) -> EventQuery<'a>,
+    ) -> Result<bool, Error> {
+        let found = first_between(c, (after, NO_END), 1, of, |c, query| query.select(e::n).load::<i64>(c))?;
+        Ok(!found.is_empty())
+    }
+    let Some(id) = organisation else { return has_any(c, after, |events| events) };
+    Ok(has_any(c, after, |events| of_organiser(events, id))?
+        || has_any(c, after, |events| of_carrier(events, id))?)
 }
 
 /// Returns the end of the events after a place, and their readers; `None` if there are none. Without a place, returns
@@ -375,22 +424,22 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
         MAX_NEW,
         |events| events,
         |c, query| {
-            let key = (e::position, e::n, e::event_type, e::load_id);
+            let key = ((e::position, e::n), e::event_type, e::load_id);
             query.select((key, (e::organiser_id, e::carrier_id, e::created_by, e::changes))).load(c)
         },
     )?;
     let is_cut = rows.len() >= MAX_NEW;
     let Some((last, _)) = rows.last() else { return Ok(None) };
     let mut readers = Readers { all: is_cut, ..Readers::default() };
-    let end = place(last);
+    let end = place_of(last.0);
     let loads: BTreeSet<Id> = rows.iter().map(|((.., load), _)| *load).collect();
     let drivers = d::load_drivers.filter(d::load_id.eq_any(loads)).select(d::driver_id);
     readers.users.extend(drivers.load::<String>(c)?);
-    for ((_, _, event_type, _), (organiser, carrier, creator, changes)) in rows {
+    for ((_, event_type, _), (organiser, carrier, creator, changes)) in rows {
         readers.organisations.extend([organiser, carrier, creator].into_iter().flatten());
         if event_type == FeedEventType::DriverRevoked.stored() {
-            let changes: Value = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
-            readers.users.extend(changes["driverId"]["from"].as_str().map(str::to_owned));
+            let changes: ChangedIds = changes.as_ref().map(Json::parse).transpose()?.unwrap_or_default();
+            readers.users.extend(changes.driver_id.and_then(|driver| driver.from));
         }
     }
     Ok(Some(NewEvents { end, readers }))

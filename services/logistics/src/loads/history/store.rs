@@ -9,8 +9,9 @@ use database::{
 use diesel::dsl::{exists, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool};
-use diesel::sqlite::SqliteConnection;
+use diesel::sqlite::{Sqlite, SqliteConnection};
 use serde_json::Value;
 
 use super::model::{EventType, LoadEvent, NewEvent};
@@ -93,13 +94,33 @@ pub(crate) fn record_many(c: &mut AnyConnection, events: &[&NewEvent<'_>]) -> Re
 
 /// Records the creation of loads for the feed. On PostgreSQL, a trigger does.
 pub(crate) fn record_created(c: &mut SqliteConnection, ids: &[Id]) -> Result<(), Error> {
-    const LOADS: &str = "INSERT INTO load_events (id, load_id, type, user_id, user_name, organisation_id, at) \
-         SELECT id, id, 'created', creator_id, creator_name, \
-         nullif(coalesce(created_by, organiser_id, carrier_id), ''), created_at FROM loads WHERE id = $1";
-    for id in ids {
-        diesel::sql_query(LOADS).bind::<IdSql, _>(id).execute(c)?;
-    }
+    ids.iter().try_for_each(|id| RecordCreated(id).execute(c).map(drop))?;
     Ok(())
+}
+
+/// The statement that records the creation of a load, with one text for all loads, which is prepared once.
+struct RecordCreated<'a>(&'a Id);
+
+impl QueryId for RecordCreated<'_> {
+    type QueryId = RecordCreated<'static>;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl RunQueryDsl<SqliteConnection> for RecordCreated<'_> {}
+
+impl QueryFragment<Sqlite> for RecordCreated<'_> {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql(
+            "INSERT OR FAIL INTO load_events (id, load_id, type, user_id, user_name, organisation_id, at, revision, \
+             reference, organiser_id, carrier_id, created_by) \
+             SELECT id, id, 'created', creator_id, creator_name, \
+             nullif(coalesce(created_by, organiser_id, carrier_id), ''), created_at, revision, \
+             document ->> 'reference', organiser_id, CASE WHEN carrier_id IS NOT organiser_id THEN carrier_id END, \
+             CASE WHEN created_by NOT IN ('', coalesce(organiser_id, ''), coalesce(carrier_id, '')) \
+             THEN created_by END FROM loads WHERE id = ",
+        );
+        out.push_bind_param::<IdSql, _>(self.0)
+    }
 }
 
 /// When a load got its carrier, which reads what happened from then on.

@@ -240,7 +240,7 @@ pub(crate) async fn backfill_at_start(db: &Database) -> Result<(), Error> {
 
 /// Fills in loads as long as the service runs.
 pub(crate) async fn run_backfill(db: &Database) {
-    backfill::run("columns of older loads", || fill_batch(db)).await;
+    backfill::run("columns of older loads", 1, || fill_batch(db)).await;
 }
 
 /// Fills in one batch of each column. Returns true if there may be more.

@@ -178,7 +178,7 @@ pub(crate) async fn fill_name_keys_at_start(db: &Database) -> Result<(), Error> 
 
 /// Fills in names as long as the service runs.
 pub(crate) async fn run_name_key_backfill(db: &Database) {
-    backfill::run("the names of older files for searches", || fill_batch(db)).await;
+    backfill::run("the names of older files for searches", 1, || fill_batch(db)).await;
 }
 
 /// Fills in one batch. Returns true if there may be more.
