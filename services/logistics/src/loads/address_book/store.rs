@@ -10,13 +10,13 @@ use database::{AnyConnection, Json, Timestamp, TimestampSql, feed as positions};
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::model::{ContactKind, SeenCaller, name_key, words};
 use crate::loads::feed::{NewEvent, has_events_of, new_events};
 use crate::loads::history::{EventType, names_driver};
-use crate::loads::model::Load;
-use crate::loads::party::KnownParty;
+use crate::loads::party::{KnownParty, Party};
 use crate::loads::store::{NotStaged, newest_of_organisation, newest_of_pair};
 use crate::schema::contacts::{self, dsl as k};
 use crate::schema::contacts_position::dsl as p;
@@ -282,7 +282,7 @@ impl Named {
         }
         for organisation in &self.organisations {
             let newest = newest_of_organisation(c, organisation)?;
-            let Some(load) = newest.as_ref().map(Json::parse::<Load>).transpose()? else { continue };
+            let Some(load) = newest.as_ref().map(Json::parse::<Parties>).transpose()? else { continue };
             let parties = [load.organiser, load.carrier].into_iter().flatten();
             let name = parties.into_iter().find(|party| party.id.as_ref() == Some(organisation));
             contacts.insert((organisation, organisation), name.map(|party| party.name));
@@ -305,9 +305,16 @@ impl Named {
     }
 }
 
+/// The parties of the document of a load.
+#[derive(Deserialize)]
+struct Parties {
+    organiser: Option<Party>,
+    carrier: Option<Party>,
+}
+
 /// Returns the names of the organiser and the carrier of a load.
 fn names_of(document: &Json) -> Result<(Option<String>, Option<String>), Error> {
-    let load: Load = document.parse()?;
+    let load: Parties = document.parse()?;
     Ok((load.organiser.map(|party| party.name), load.carrier.map(|party| party.name)))
 }
 
