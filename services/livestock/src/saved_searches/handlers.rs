@@ -7,7 +7,7 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{
     Body, Caller, Error, ErrorResponses, Idempotency, IsHead, JsonResponse, ListParams, MergePatch, PathId,
-    Precondition, Query, Revised, Sorting,
+    Precondition, Query, Sorting, WithEtag,
 };
 use database::{AnyConnection, Id};
 use serde::Deserialize;
@@ -199,7 +199,11 @@ async fn list_listings_of_saved_search(
     responses((status = 200, body = SavedSearch, headers(("ETag" = String, description = "The revision in quotes"))),
         (status = 304, description = "The client knows this revision."), ErrorResponses))]
 #[get("/saved-searches/{id}")]
-async fn find_saved_search(caller: Caller, path: PathId, service: Data<Livestock>) -> Result<Revised, Error> {
+async fn find_saved_search(
+    caller: Caller,
+    path: PathId,
+    service: Data<Livestock>,
+) -> Result<WithEtag, Error> {
     let id = path.id()?;
     service.db.read(move |c| store::find(c, &caller, id)).await
 }

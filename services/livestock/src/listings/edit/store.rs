@@ -1,6 +1,6 @@
 //! Queries that edit listings.
 
-use common::{Caller, Error, Revised, system};
+use common::{Caller, Error, WithEtag, system};
 use database::{AnyConnection, Id, Json};
 use diesel::prelude::*;
 
@@ -28,7 +28,7 @@ pub(crate) fn update(
     c: &mut AnyConnection,
     before: &StoredListing,
     event: &NewEvent<'_>,
-) -> Result<Revised, Error> {
+) -> Result<WithEtag, Error> {
     let (listing, revision) = (event.listing, event.listing.revision);
     let row = ListingRow::of(listing, before.category)?;
     let document = row.document.clone();
@@ -38,7 +38,7 @@ pub(crate) fn update(
     events::store::record(c, event)?;
     report(c, updated_event(listing), event, &document)?;
     record_spellings(c, listing)?;
-    Ok(Revised { document: document.0, revision })
+    Ok(WithEtag { document: document.0, revision })
 }
 
 /// Returns the event that webhooks get after an edit. Editing a draft is none.

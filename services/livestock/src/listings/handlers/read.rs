@@ -6,7 +6,7 @@ use common::system::PublicCall;
 use common::validation::ValidationErrors;
 use common::{
     Caller, Error, ErrorResponses, Format, IdsParams, JsonResponse, ListParams, PageParams, PathId, Query,
-    Revised, StreamingResponse, Workbook, documents_by_ids, history, stream_by_ids,
+    StreamingResponse, WithEtag, Workbook, documents_by_ids, history, stream_by_ids,
 };
 use database::{AnyConnection, Id, Json};
 
@@ -34,7 +34,7 @@ pub(super) async fn find_listing(
     caller: Caller,
     path: PathId,
     service: Data<Livestock>,
-) -> Result<Revised, Error> {
+) -> Result<WithEtag, Error> {
     let id = path.id()?;
     let read = move |c: &mut _| {
         let mut found = store::find_revised(c, &caller, id)?;

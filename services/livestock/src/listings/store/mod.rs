@@ -6,7 +6,7 @@ mod row;
 
 use std::collections::{HashMap, HashSet};
 
-use common::{Caller, Error, Precondition, Revised, system};
+use common::{Caller, Error, Precondition, WithEtag, system};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -244,12 +244,12 @@ pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Jso
 ///
 /// # Errors
 /// As [`find`].
-pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<WithEtag, Error> {
     let found = visible(caller).filter(l::id.eq(id)).select((l::document, l::revision));
     let Some((document, revision)) = found.first::<(Json, i64)>(c).optional()? else {
         return Err(not_visible(c, id));
     };
-    Ok(Revised { document: document.0, revision })
+    Ok(WithEtag { document: document.0, revision })
 }
 
 /// Appends to documents of active listings that their organisation is suspended, for callers who see these.
@@ -345,7 +345,7 @@ pub(super) fn list_for_reader(
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation.
 pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
-    let Revised { document, revision } = find_revised(c, caller, id)?;
+    let WithEtag { document, revision } = find_revised(c, caller, id)?;
     let listing = Listing::parse(&Json(document), revision)?;
     listing.check_owner(caller)?;
     Ok(listing)

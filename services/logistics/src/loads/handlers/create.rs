@@ -88,7 +88,7 @@ async fn create<F: LoadForm>(
             system::record_share(c, share.as_ref())?;
             Ok((response.warnings(&warnings)?, (share.clone(), is_reported)))
         };
-        Ok(if is_statement { Effect::Statement(effect) } else { Effect::Transaction(effect) })
+        Ok(if is_statement { Effect::SingleStatement(effect) } else { Effect::Transaction(effect) })
     });
     let (response, output) = run.await?;
     if let Some((share, is_reported)) = output {

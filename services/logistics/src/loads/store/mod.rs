@@ -15,7 +15,7 @@ mod update_many;
 
 use std::collections::HashMap;
 
-use common::{Caller, Error, JsonResponse, Precondition, Revised, system};
+use common::{Caller, Error, JsonResponse, Precondition, WithEtag, system};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
@@ -121,12 +121,12 @@ pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(),
 ///
 /// # Errors
 /// 404 if there is no such load, 403 if the caller may not read it.
-pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<WithEtag, Error> {
     let query = readable(caller).filter(l::id.eq(id)).select((l::document, l::revision));
     let Some((document, revision)) = query.first::<(Json, i64)>(c).optional()? else {
         return Err(not_visible(c, id));
     };
-    Ok(Revised { document: document.0, revision })
+    Ok(WithEtag { document: document.0, revision })
 }
 
 /// Returns a load that the caller may read.
