@@ -1,16 +1,22 @@
 //! The rules of editing a load (docs/api/loads.md, "Edit").
 
+use common::history::Changes;
+use common::system::{self, DueShare, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::FileReference;
-use common::{Caller, Error, MergePatch, Precondition};
+use common::{Caller, Error, JsonResponse, MergePatch, Precondition};
+use database::AnyConnection;
 use serde_json::json;
 
 use crate::commodities::Catalogue;
 use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY};
+use crate::loads::history::{EventType, NewEvent};
 use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
 use crate::loads::party::{Party, PartyNames};
+use crate::loads::send::file_owners;
 use crate::loads::status::{Action, Status};
+use crate::loads::store::{self, Update};
 use crate::loads::stored_load::StoredLoad;
 use crate::loads::weights::reword_tonnes;
 use crate::organisations::NamedBy;
@@ -144,4 +150,32 @@ fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, names: &PartyNa
     }
     load.carrier = Party::new(carrier_id.clone(), carrier_name.clone(), names);
     Ok(())
+}
+
+/// Stores a load with these changes, by `PATCH` or by a row of a batch, and all that follows from them. `kept` are the files that a new carrier gets.
+/// Returns the load as the response, and the shares of files that are due after the transaction, `shares` among them.
+pub(crate) fn store_change(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    stored: &StoredLoad,
+    mut load: Load,
+    changes: Changes,
+    kept: &FoundFiles,
+    mut shares: Vec<DueShare>,
+) -> Result<(JsonResponse, Vec<DueShare>), Error> {
+    let (before, id) = (&stored.load, load.id);
+    // The events of a new carrier come after the creation.
+    store::announce_one(c, id)?;
+    load.revise();
+    if changes.contains_key("carrierId") {
+        let (owners, carrier) = (file_owners(before, &load, caller), load.carrier_id());
+        shares.extend(kept.share_owned(caller, id, &owners, carrier.as_slice()));
+    }
+    shares.extend(store::release_carrier(c, before, &mut load, caller)?);
+    let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, caller) };
+    let response = store::update(c, &Update { load: &load, event, proof: None })?;
+    for share in &shares {
+        system::record_share(c, Some(share))?;
+    }
+    Ok((response, shares))
 }
