@@ -14,6 +14,7 @@ pub mod clients {
     pub mod system;
 }
 pub mod config;
+pub mod due;
 mod extract;
 pub mod feed;
 pub mod history;
@@ -47,7 +48,7 @@ pub use openapi::{Api, SchemaValidator, text_choice};
 pub use response::error::{Error, ErrorBody, ErrorResponses, ItemError, Reason, redacted_json_error};
 pub use response::json::JsonResponse;
 pub use response::negotiate::{Format, GEO_JSON_MEDIA_TYPE, MAX_FEATURES, accepts};
-pub use response::revision::{Precondition, Revised, first_revision};
+pub use response::revision::{Precondition, WithEtag, first_revision};
 pub use response::stream::{StreamingResponse, TableLayout, Workbook};
 pub use response::validation;
 pub use search::{
@@ -61,4 +62,4 @@ pub use service::{
 pub use telemetry::context::RequestContext;
 pub use telemetry::logs::FailureStreak;
 pub use telemetry::traces;
-pub use tenants::{FairLimiter, FairPermit, Full, TenantLimits};
+pub use tenants::{FairLimiter, FairPermit, Full, PeriodLimits, TenantLimits};

@@ -1,5 +1,6 @@
 //! Limits how many requests or calls of each tenant run at once, so that one tenant cannot occupy the whole service.
-//! [`TenantLimits`] limits each tenant, [`FairLimiter`] also all of them together.
+//! [`TenantLimits`] limits each tenant, [`FairLimiter`] also all of them together, [`PeriodLimits`] what each tenant uses
+//! in a period.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -44,6 +45,50 @@ impl TenantLimits {
             tenants.retain(|_, semaphore| Arc::strong_count(semaphore) > 1);
         }
         tenants.entry(tenant.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(self.max))).clone()
+    }
+}
+
+/// A limit on what each tenant uses in a period, which begins with its first use.
+pub struct PeriodLimits {
+    max: u64,
+    period: Duration,
+    used: Mutex<Used>,
+}
+
+/// What tenants used, and since when.
+#[derive(Default)]
+struct Used {
+    by_tenant: HashMap<String, (Instant, u64)>,
+    /// The number of tenants from which those are removed whose period has ended.
+    cleanup_at: usize,
+}
+
+impl PeriodLimits {
+    /// Creates a limit of `max` units in a period.
+    pub fn new(max: u64, period: Duration) -> Self {
+        Self { max, period, used: Mutex::default() }
+    }
+
+    /// Returns how long until the tenant may use more, or `None` if it may now.
+    pub fn used_up_for(&self, tenant: &str) -> Option<Duration> {
+        let used = self.used.lock();
+        let (began, _) = used.by_tenant.get(tenant).filter(|(_, used)| *used >= self.max)?;
+        self.period.checked_sub(began.elapsed()).filter(|left| !left.is_zero())
+    }
+
+    /// Counts what a tenant has used.
+    pub fn add(&self, tenant: &str, amount: u64) {
+        let mut used = self.used.lock();
+        let Used { by_tenant, cleanup_at } = &mut *used;
+        if by_tenant.len() >= (*cleanup_at).max(CLEANUP_THRESHOLD) {
+            by_tenant.retain(|_, (began, _)| began.elapsed() < self.period);
+            *cleanup_at = by_tenant.len() * 2;
+        }
+        let (began, sum) = by_tenant.entry(tenant.to_owned()).or_insert_with(|| (Instant::now(), 0));
+        if began.elapsed() >= self.period {
+            (*began, *sum) = (Instant::now(), 0);
+        }
+        *sum = sum.saturating_add(amount);
     }
 }
 
@@ -152,6 +197,28 @@ mod tests {
             permits.pop();
             assert!(limits.acquire("a", soon).await.is_some());
         });
+    }
+
+    #[test]
+    fn limits_what_a_tenant_uses_in_a_period() {
+        let limits = PeriodLimits::new(10, Duration::from_millis(50));
+        limits.add("a", 9);
+        assert_eq!(limits.used_up_for("a"), None);
+        limits.add("a", 1);
+        assert!(limits.used_up_for("a").is_some_and(|left| left <= Duration::from_millis(50)));
+        assert_eq!(limits.used_up_for("b"), None);
+        std::thread::sleep(Duration::from_millis(60));
+        assert_eq!(limits.used_up_for("a"), None);
+        limits.add("a", 1);
+        assert_eq!(limits.used_up_for("a"), None, "another period");
+        for n in 0..=2 * CLEANUP_THRESHOLD {
+            limits.add(&n.to_string(), 1);
+        }
+        std::thread::sleep(Duration::from_millis(60));
+        for n in 0..=2 * CLEANUP_THRESHOLD {
+            limits.add(&format!("later {n}"), 1);
+        }
+        assert!(limits.used.lock().by_tenant.len() <= 4 * CLEANUP_THRESHOLD);
     }
 
     #[test]

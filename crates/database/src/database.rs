@@ -7,12 +7,11 @@ use diesel::r2d2::R2D2Connection;
 use metrics::Histogram;
 use opentelemetry::KeyValue;
 
-use crate::metrics::{DatabaseMetrics, record_elapsed};
+use crate::metrics::{DatabaseMetrics, client_span, record_elapsed, record_error};
 use crate::migrate;
 use crate::options::{parse_url, standby_options};
 use crate::pool::Pool;
 use crate::postgres::PlanMode;
-use crate::spans;
 use crate::sqlite::{Writer, checkpoint};
 use crate::standby::{self, Standby};
 use crate::{AnyConnection, DatabaseFailure, DatabaseUrl, Error, Migrations, Options, StandbyOptions};
@@ -202,7 +201,7 @@ impl Database {
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let started = Instant::now();
-        let mut span = spans::client_span(kind, || {
+        let mut span = client_span(kind, || {
             let system = if self.is_sqlite() { "sqlite" } else { "postgresql" };
             [KeyValue::new("db.system.name", system), KeyValue::new("db.namespace", self.0.schema)]
         });
@@ -211,7 +210,7 @@ impl Database {
         if let Err(error) = &result
             && let Some(error) = error.database()
         {
-            spans::record_error(&mut span, error.kind());
+            record_error(&mut span, error.kind());
         }
         result
     }

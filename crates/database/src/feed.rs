@@ -77,7 +77,7 @@ pub const WHOLE_ID: &str = whole_id!();
 /// id meanwhile. If a server fails just then, the row in `pg_dist_transaction` stays until Citus has repeated the
 /// commit. Locks and rows have the low 32 bits of ids, of which the whole one is within 2^31 of the next: below it or,
 /// if its transaction runs, above.
-const POSITION_IF_SPREAD: &str = concat!(
+const POSITION_IF_DISTRIBUTED: &str = concat!(
     "(SELECT min(",
     whole_id!(),
     ") FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint) AS snapshot (next), \
@@ -92,7 +92,7 @@ const POSITION_IF_SPREAD: &str = concat!(
 /// # Errors
 /// Those of the database.
 pub fn first_unsettled_position(c: &mut AnyConnection) -> Result<i64, Error> {
-    let position = if c.is_distributed() { POSITION_IF_SPREAD } else { POSITION };
+    let position = if c.is_distributed() { POSITION_IF_DISTRIBUTED } else { POSITION };
     Ok(diesel::select(ConstantSql(position)).get_result(c)?)
 }
 

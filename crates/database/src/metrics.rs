@@ -1,11 +1,21 @@
-//! Metrics of the database. The handles are stored, since looking one up by name costs more than recording a value.
+//! Metrics of the database, and client spans of traced work.
+//!
+//! The handles of metrics are stored, since looking one up by name costs more than recording a value. The OpenTelemetry
+//! context of traced work holds its span and the tracer that started it. There is no global tracer, so several services
+//! can run in one process. Untraced work creates no spans.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use metrics::{Counter, Gauge, Histogram};
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+    histogram,
+};
+use opentelemetry::global::{BoxedSpan, BoxedTracer};
+use opentelemetry::trace::{Span, SpanKind, Status, Tracer};
+use opentelemetry::{Context, KeyValue, Value};
 
 /// Handles of all metrics of a database. Creating them registers every metric with the value 0.
 #[derive(Clone)]
@@ -142,4 +152,26 @@ fn describe() {
     describe_gauge!("drover_database_connections_limit", "Maximum number of concurrent calls");
     describe_gauge!("drover_database_writes_waiting", "Writes queued for the single writer of SQLite");
     describe_gauge!("drover_database_standby_lag_seconds", "Lag of the standby for exports, at most");
+}
+
+/// Starts a client span below the span of the current context. Returns `None` if the context is not traced, without
+/// calling `attributes`. Dropping the span ends it.
+pub fn client_span<const N: usize>(
+    name: impl Into<Cow<'static, str>>,
+    attributes: impl FnOnce() -> [KeyValue; N],
+) -> Option<BoxedSpan> {
+    Context::map_current(|context| {
+        let tracer = context.get::<Arc<BoxedTracer>>()?;
+        let span = tracer.span_builder(name).with_kind(SpanKind::Client).with_attributes(attributes());
+        Some(span.start_with_context(&**tracer, context))
+    })
+}
+
+/// Marks the span as failed and sets `error.type`. `error` is a fixed word, never a message, which may hold personal
+/// data.
+pub fn record_error(span: &mut Option<BoxedSpan>, error: impl Into<Value>) {
+    if let Some(span) = span {
+        span.set_attribute(KeyValue::new("error.type", error));
+        span.set_status(Status::error(""));
+    }
 }

@@ -1,9 +1,11 @@
-//! The identity that the claims of a token state.
+//! The identity that the claims of a token state, and roles (`docs/api/authentication.md`, "Roles").
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::{EnumIter, IntoEnumIterator, IntoStaticStr};
+use utoipa::ToSchema;
 
-use super::role::ADMIN;
-use super::{AuthError, Role};
+use super::AuthError;
 use crate::config::Claims;
 use crate::wire::{normalize_line, without_invisible};
 
@@ -120,6 +122,46 @@ fn find_claim<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Valu
     let mut members = name.split('.');
     let first = claims.get(members.next()?)?;
     members.try_fold(first, |value, member| value.get(member))
+}
+
+/// The role without restrictions. It has precedence over all others.
+pub(super) const ADMIN: &str = "admin";
+
+/// A role that restricts its callers to the operations that name it in `x-roles`.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumIter, IntoStaticStr, ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub enum Role {
+    /// Reads what its organisation may read, and changes nothing but its own saved searches and wishlist.
+    Viewer,
+    /// Reads loads and files, uploads files, proves deliveries, and writes notes.
+    Weighbridge,
+}
+
+impl Role {
+    /// Returns the name, as in tokens and in `x-roles`.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The message of the 403 for a caller whom the role keeps from an operation.
+    pub(crate) fn denied_message(self) -> &'static str {
+        match self {
+            Self::Viewer => "The role viewer may read, and change its own saved searches and wishlist only.",
+            Self::Weighbridge => {
+                "The role weighbridge may read loads and files, upload files, record collections, proofs, their \
+                 corrections and rejections, and write notes only."
+            }
+        }
+    }
+
+    /// Returns the roles in the claim of a token. Other names have no meaning.
+    pub(super) fn parse_all(names: &[Value]) -> Vec<Self> {
+        let is_named = |role: &Self| names.iter().any(|name| name == role.name());
+        Self::iter().filter(is_named).collect()
+    }
 }
 
 #[cfg(test)]

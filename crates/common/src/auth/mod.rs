@@ -3,12 +3,10 @@
 mod identity;
 mod keys;
 mod policy;
-mod role;
 mod settings;
 mod strict;
 mod token;
 mod token_cache;
-mod visitor;
 
 use std::future::{Ready, ready};
 use std::time::Duration;
@@ -19,13 +17,11 @@ use jsonwebtoken::get_current_timestamp;
 use secrecy::SecretString;
 
 pub(crate) use identity::ERASED_PREFIX;
-pub use identity::{Organisation, SERVICE_ACCOUNT_PREFIX};
+pub use identity::{Organisation, Role, SERVICE_ACCOUNT_PREFIX};
 pub use keys::{IssuerKeys, KeyLoader};
-pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy};
-pub use role::Role;
+pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy, Visitor};
 pub use settings::is_trusted;
 pub use token::Verifier;
-pub use visitor::Visitor;
 
 use crate::Error;
 use crate::openapi::unknown_parameters;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use actix_web::{HttpRequest, web};
 use anyhow::ensure;
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Host, Url};
 
-use super::{origins, values};
+use super::values;
 
 /// Section `server`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ impl Server {
             self.console_url.as_ref().is_none_or(|url| ["http", "https"].contains(&url.scheme())),
             "server.console_url (DROVER_SERVER__CONSOLE_URL) must be the http:// or https:// URL of the console"
         );
-        origins::check(&self.cors_origins)
+        check_origins(&self.cors_origins)
     }
 }
 
@@ -132,5 +132,103 @@ impl Timeouts {
     pub(crate) fn of(request: &HttpRequest) -> Self {
         let configured = request.app_data::<web::Data<Self>>().map(|timeouts| ***timeouts);
         configured.unwrap_or_else(|| Self::new(&Server::default()))
+    }
+}
+
+/// The value that stands for all origins on the machine of the browser.
+const LOOPBACK: &str = "loopback";
+
+/// Checks that each origin has the form in which browsers send it.
+///
+/// # Errors
+/// Names the first origin that has not.
+fn check_origins(origins: &[String]) -> anyhow::Result<()> {
+    for origin in origins {
+        ensure!(
+            origin == "*" || origin == LOOPBACK || is_origin(origin),
+            "server.cors_origins (DROVER_SERVER__CORS_ORIGINS) has {}, which is not an origin: write each as \
+             https://app.example or https://app.example:8443, in lower case, without a path, a slash at the end or \
+             the default port; separate several with commas, or write * for every origin, or loopback for those on \
+             localhost",
+            if origin.contains('@') { "one with a user name".to_owned() } else { format!("\"{origin}\"") },
+        );
+    }
+    Ok(())
+}
+
+fn is_origin(text: &str) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    if url.origin().is_tuple() {
+        return matches!(url.scheme(), "http" | "https")
+            && !text.contains('*')
+            && url.origin().ascii_serialization() == text;
+    }
+    // Apps that embed web pages have origins such as capacitor://localhost.
+    let host = text.strip_prefix(url.scheme()).and_then(|rest| rest.strip_prefix("://"));
+    host.is_some_and(|host| !host.is_empty() && !host.contains(['/', '?', '#', '@', '*', ' ']))
+}
+
+/// Returns true if one of the configured values allows an origin that it does not name.
+pub(crate) fn allows_loopback(origins: &[String], origin: &str) -> bool {
+    let is_loopback = || match Url::parse(origin).ok()?.host()? {
+        Host::Domain(name) => Some(name == "localhost"),
+        Host::Ipv4(address) => Some(address.is_loopback()),
+        Host::Ipv6(address) => Some(address.is_loopback()),
+    };
+    origins.iter().any(|configured| configured == LOOPBACK) && is_loopback() == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loopback_stands_for_all_ports_of_this_machine() {
+        let configured = ["https://app.example".to_owned(), LOOPBACK.to_owned()];
+        assert!(check_origins(&configured).is_ok());
+        for allowed in ["http://localhost:5173", "https://127.0.0.1", "http://[::1]:3000"] {
+            assert!(allows_loopback(&configured, allowed), "{allowed}");
+            assert!(!allows_loopback(&configured[..1], allowed), "{allowed}");
+        }
+        for other in ["https://app.example", "http://localhost.evil.example", "http://192.168.1.2", "null"] {
+            assert!(!allows_loopback(&configured, other), "{other}");
+        }
+    }
+
+    #[test]
+    fn accepts_only_origins_as_browsers_send_them() {
+        for valid in [
+            "*",
+            "https://app.example",
+            "http://localhost:3000",
+            "https://[::1]:8443",
+            "https://xn--bcher-kva.example",
+            "capacitor://localhost",
+        ] {
+            assert!(check_origins(&[valid.to_owned()]).is_ok(), "{valid}");
+        }
+        for invalid in [
+            "app.example",
+            "localhost:3000",
+            "https://app.example/",
+            "https://app.example/x",
+            "https://App.example",
+            "https://app.example:443",
+            "https://*.app.example",
+            "https://bücher.example",
+            "ftp://app.example",
+            "https://",
+            "null",
+            "capacitor://",
+            "https://app.example https://b.example",
+        ] {
+            let message = check_origins(&[invalid.to_owned()]).unwrap_err().to_string();
+            for part in ["server.cors_origins (DROVER_SERVER__CORS_ORIGINS)", invalid, "https://app.example"]
+            {
+                assert!(message.contains(part), "{message}");
+            }
+        }
+        let message = check_origins(&["https://ruth:s3cret@h".to_owned()]).unwrap_err().to_string();
+        assert!(!message.contains("s3cret"), "{message}");
     }
 }

@@ -9,14 +9,14 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use url::form_urlencoded;
 
 use crate::Error;
 use crate::config::Timeouts;
 use crate::extract::idempotency::{self, Fingerprint};
 use crate::extract::merge_patch::PatchedNames;
-use crate::openapi::unknown_parameters;
 use crate::openapi::validator::Schema;
-use crate::openapi::{Api, BodyForm, MERGE_PATCH, Operation, Route};
+use crate::openapi::{Api, BodyForm, MERGE_PATCH, Operation, Route, unknown_parameters};
 use crate::response::validation::{Code, ValidationErrors};
 
 /// The maximum size of a JSON body in bytes (app data). The default is 1 MiB.
@@ -194,5 +194,31 @@ fn parse<T: DeserializeOwned>(
             }
             Err(Error::Validation(errors))
         }
+    }
+}
+
+const MEDIA_TYPE: &str = "application/x-www-form-urlencoded";
+
+/// The names and values of a form, in their order.
+pub struct FormBody(pub Vec<(String, String)>);
+
+impl FromRequest for FormBody {
+    type Error = Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
+
+    /// # Errors
+    /// 415 for another media type or a compressed body, 413 for a body that is larger than a JSON body may be.
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (request, payload) = (request.clone(), payload.take());
+        Box::pin(async move {
+            unknown_parameters::check_without_extractor(&request)?;
+            let coding = request.headers().get(header::CONTENT_ENCODING);
+            let is_plain = coding.is_none_or(|coding| coding == "identity");
+            if !is_plain || !request.content_type().eq_ignore_ascii_case(MEDIA_TYPE) {
+                return Err(Error::UnsupportedMediaType("application/x-www-form-urlencoded, not compressed"));
+            }
+            let bytes = read(&request, payload).await?;
+            Ok(Self(form_urlencoded::parse(&bytes).into_owned().collect()))
+        })
     }
 }

@@ -1,9 +1,7 @@
 //! Extractors: the validated parts of a request, as arguments of a handler.
 
 mod body;
-mod form_body;
 pub mod idempotency;
-mod ids;
 mod merge_patch;
 pub mod multipart;
 mod query;
@@ -19,13 +17,11 @@ use serde_json::json;
 use crate::Error;
 use crate::response::validation::{Code, ValidationErrors};
 use crate::wire::{ID_MESSAGE, TextForm, is_plain_id};
-pub use body::Body;
 pub(crate) use body::JsonLimit;
-pub use form_body::FormBody;
+pub use body::{Body, FormBody};
 pub(crate) use idempotency::Fingerprint;
-pub use ids::{IdsParams, documents_by_ids};
 pub use merge_patch::MergePatch;
-pub use query::Query;
+pub use query::{IdsParams, Query, documents_by_ids};
 pub use stored_query::QueryValidator;
 
 /// The path parameter `id`. A text that is not a UUID is extracted without an error, because errors in the query and

@@ -5,10 +5,10 @@
 
 mod requests;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ContentEncoding};
@@ -16,13 +16,13 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse, Responder};
 use database::feed::{SQLITE_POSITION, next_position, settled_position};
 use database::{AnyConnection, Database, Json};
 use futures_util::stream;
-use tokio::sync::{Notify, broadcast};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, broadcast};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::middleware::activity::{Activity, DrainState};
 use crate::response::stream::streaming_body;
 use crate::telemetry::metrics::{event_streams, feed_lag_seconds};
-use crate::{Caller, Error, IsHead};
+use crate::{Caller, Error, IsHead, TenantLimits};
 
 pub use requests::{FeedParams, PagingParams, Start};
 
@@ -241,22 +241,26 @@ async fn measure_lag(db: &Database) {
 pub struct Feed {
     news: broadcast::Sender<Arc<Readers>>,
     somebody_waits: Notify,
-    open: Arc<Mutex<Open>>,
-}
-
-/// The open streams by tenant, and the numbers of streams and waiting requests.
-#[derive(Default)]
-struct Open {
-    streams: HashMap<String, usize>,
-    stream_count: usize,
-    waiting: usize,
+    /// Permits for waiting requests.
+    waiting: Semaphore,
+    /// Permits for streams.
+    streams: Arc<Semaphore>,
+    streams_of_users: TenantLimits,
+    streams_of_organisations: TenantLimits,
 }
 
 impl Default for Feed {
     fn default() -> Self {
         // Who falls behind reads from its place, so that a short queue is enough.
         let (news, _) = broadcast::channel(16);
-        Self { news, somebody_waits: Notify::new(), open: Arc::default() }
+        Self {
+            news,
+            somebody_waits: Notify::new(),
+            waiting: Semaphore::new(MAX_OPEN),
+            streams: Arc::new(Semaphore::new(MAX_OPEN)),
+            streams_of_users: TenantLimits::new(STREAMS_OF_USER),
+            streams_of_organisations: TenantLimits::new(STREAMS_OF_ORGANISATION),
+        }
     }
 }
 
@@ -355,7 +359,7 @@ impl Feed {
         R: Fn(Place, usize) -> F + 'static,
         F: Future<Output = Result<FeedPage, Error>> + 'static,
     {
-        let slot = self.open_stream(caller)?;
+        let open = self.open_stream(caller)?;
         Activity::limit_stalls(request, STREAM_STALL_TIME);
         let news = self.subscribe();
         let now = Instant::now();
@@ -368,7 +372,7 @@ impl Feed {
             first,
             more: false,
             end: now + STREAM_TIME.min(caller.time_left()),
-            _slot: slot,
+            _open: open,
         };
         let read = std::rc::Rc::new(read);
         let parts = stream::try_unfold(state, move |mut state| {
@@ -389,66 +393,34 @@ impl Feed {
         ))
     }
 
-    fn begin_waiting(&self) -> Result<Slot, Error> {
-        let mut open = lock(&self.open);
-        if open.waiting >= MAX_OPEN {
-            return Err(Error::Busy("2,000 requests wait for events: try again later, or without wait."));
-        }
-        open.waiting += 1;
-        Ok(Slot { open: self.open.clone(), tenants: None })
+    fn begin_waiting(&self) -> Result<SemaphorePermit<'_>, Error> {
+        let busy = Error::Busy("2,000 requests wait for events: try again later, or without wait.");
+        self.waiting.try_acquire().map_err(|_| busy)
     }
 
-    fn open_stream(&self, caller: &Caller) -> Result<Slot, Error> {
-        let user = format!("user {}", caller.user_id);
-        let organisation = caller.organisation.as_ref().map(|own| format!("organisation {}", own.id));
-        let mut open = lock(&self.open);
-        if open.stream_count >= MAX_OPEN {
-            return Err(Error::Busy("2,000 streams are open: try again later."));
-        }
-        let count = |tenant: &str| open.streams.get(tenant).copied().unwrap_or_default();
-        if count(&user) >= STREAMS_OF_USER {
-            return Err(Error::TenantBusy("5 streams of the user are open: close one of them first."));
-        }
-        if organisation.as_deref().is_some_and(|tenant| count(tenant) >= STREAMS_OF_ORGANISATION) {
-            return Err(Error::TenantBusy(
-                "50 streams of the organisation are open: close one of them first.",
-            ));
-        }
-        let tenants: Vec<_> = [Some(user), organisation].into_iter().flatten().collect();
-        for tenant in &tenants {
-            *open.streams.entry(tenant.clone()).or_default() += 1;
-        }
-        open.stream_count += 1;
-        event_streams().increment(1.0);
-        Ok(Slot { open: self.open.clone(), tenants: Some(tenants) })
-    }
-}
-
-fn lock(open: &Mutex<Open>) -> std::sync::MutexGuard<'_, Open> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// A waiting request, or an open stream with its tenants. Dropped when it ends.
-struct Slot {
-    open: Arc<Mutex<Open>>,
-    tenants: Option<Vec<String>>,
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let mut open = lock(&self.open);
-        let Some(tenants) = &self.tenants else {
-            open.waiting -= 1;
-            return;
+    fn open_stream(&self, caller: &Caller) -> Result<OpenStream, Error> {
+        let busy = Error::Busy("2,000 streams are open: try again later.");
+        let of_all = self.streams.clone().try_acquire_owned().map_err(|_| busy)?;
+        let busy = Error::TenantBusy("5 streams of the user are open: close one of them first.");
+        let of_user = self.streams_of_users.try_acquire(&caller.user_id).ok_or(busy)?;
+        let busy = Error::TenantBusy("50 streams of the organisation are open: close one of them first.");
+        let of_organisation = match &caller.organisation {
+            Some(own) => Some(self.streams_of_organisations.try_acquire(&own.id).ok_or(busy)?),
+            None => None,
         };
-        open.stream_count -= 1;
+        event_streams().increment(1.0);
+        Ok(OpenStream { _permits: (of_all, of_user, of_organisation) })
+    }
+}
+
+/// The permits of a stream, until it ends.
+struct OpenStream {
+    _permits: (OwnedSemaphorePermit, OwnedSemaphorePermit, Option<OwnedSemaphorePermit>),
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
         event_streams().decrement(1.0);
-        for tenant in tenants {
-            if let Some(count) = open.streams.get_mut(tenant) {
-                *count -= 1;
-            }
-        }
-        open.streams.retain(|_, count| *count > 0);
     }
 }
 
@@ -485,7 +457,7 @@ struct StreamState {
     /// Whether the next page may have events already.
     more: bool,
     end: Instant,
-    _slot: Slot,
+    _open: OpenStream,
 }
 
 impl StreamState {

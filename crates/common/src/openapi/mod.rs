@@ -2,9 +2,7 @@
 //! validation use the document, so that it cannot differ from what the service does.
 
 mod document;
-mod examples;
 mod published;
-mod schema_validator;
 pub(crate) mod unknown_parameters;
 pub(crate) mod validator;
 
@@ -24,10 +22,9 @@ use crate::response::negotiate::Accept;
 use crate::telemetry::metrics::{RequestMetrics, requests_in_flight};
 
 pub use document::text_choice;
-pub(crate) use document::{API_VERSION, add_login, add_text_schemas, finish};
-pub(crate) use examples::add_response_examples;
+pub(crate) use document::{API_VERSION, add_login, add_response_examples, add_text_schemas, finish};
 pub(crate) use published::publish;
-pub use schema_validator::SchemaValidator;
+pub use validator::SchemaValidator;
 
 /// Marks an operation whose body is one object or an array of exactly one (docs/api/conventions.md, "JSON"):
 /// `extensions(("x-one-or-array" = json!(true)))`.

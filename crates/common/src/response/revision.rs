@@ -55,16 +55,16 @@ impl FromRequest for Precondition {
     }
 }
 
-/// The current state of a resource: its document with its revision as `ETag`, or 304 if `If-None-Match` names it.
+/// The document of a resource with its revision as `ETag`, or 304 if `If-None-Match` names it.
 #[derive(Debug)]
-pub struct Revised {
+pub struct WithEtag {
     /// JSON text.
     pub document: String,
     /// The number of the revision, from 1.
     pub revision: i64,
 }
 
-impl Responder for Revised {
+impl Responder for WithEtag {
     type Body = actix_web::body::BoxBody;
 
     fn respond_to(self, request: &HttpRequest) -> HttpResponse {
@@ -119,7 +119,7 @@ mod tests {
         let status = |value: &str| {
             let request =
                 TestRequest::default().insert_header((header::IF_NONE_MATCH, value)).to_http_request();
-            let response = Revised { document: "{}".into(), revision: 7 }.respond_to(&request);
+            let response = WithEtag { document: "{}".into(), revision: 7 }.respond_to(&request);
             assert_eq!(response.headers().get(header::ETAG).unwrap(), "\"7\"");
             response.status().as_u16()
         };

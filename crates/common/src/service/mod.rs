@@ -4,7 +4,6 @@ mod allocator;
 pub mod backfill;
 pub mod cli;
 mod connection;
-mod cors;
 mod document;
 mod health;
 mod running;

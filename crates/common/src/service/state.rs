@@ -1,22 +1,23 @@
 //! The state that all workers share, and the app that each worker runs.
 
+use actix_cors::Cors;
 use actix_web::App;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderValue;
 use actix_web::middleware::{Compress, Condition, from_fn};
 use actix_web::web::{self, Data};
 use database::Database;
 use tracing_actix_web::TracingLogger;
 use utoipa_actix_web::AppExt;
 
-use super::cors::cors;
 use super::document::{exact_openapi, operations};
 use super::health::{self, Readiness, ServiceIndex};
 use super::swagger_ui::{self, SwaggerUi};
 use super::{Service, ServiceContext};
 use crate::Error;
 use crate::auth::Verifier;
-use crate::config::{Config, Timeouts};
+use crate::config::{Config, Timeouts, allows_loopback};
 use crate::extract::JsonLimit;
 use crate::extract::idempotency::KeyedLocks;
 use crate::middleware::access_control::access_control;
@@ -125,4 +126,45 @@ impl<S: Service> State<S> {
             .wrap(from_fn(request_lifecycle))
             .wrap(TracingLogger::<RequestSpan>::new())
     }
+}
+
+/// Response headers that browsers may read, besides those that they always may.
+const EXPOSED_HEADERS: [&str; 15] = [
+    "accept-ranges",
+    "api-version",
+    "content-disposition",
+    "content-range",
+    "etag",
+    "idempotency-replayed",
+    "link",
+    "location",
+    "retry-after",
+    "traceparent",
+    "www-authenticate",
+    "x-missing-ids",
+    "x-request-id",
+    "x-total-count",
+    "x-unknown-parameters",
+];
+/// How long browsers may cache a preflight response.
+const MAX_AGE_SECONDS: usize = 3600;
+
+/// Returns the CORS layer for these values of `server.cors_origins`.
+pub(super) fn cors(origins: &[String]) -> Cors {
+    let cors = Cors::default()
+        .allow_any_method()
+        .allow_any_header()
+        .expose_headers(EXPOSED_HEADERS)
+        .max_age(MAX_AGE_SECONDS);
+    if origins.iter().any(|origin| origin == "*") {
+        return cors.allow_any_origin();
+    }
+    let configured = origins.to_owned();
+    let is_loopback =
+        move |origin: &HeaderValue| origin.to_str().is_ok_and(|origin| allows_loopback(&configured, origin));
+    let cors = cors.allowed_origin_fn(move |origin, _| is_loopback(origin));
+    origins
+        .iter()
+        .filter(|origin| *origin != "loopback")
+        .fold(cors, |cors, origin| cors.allowed_origin(origin))
 }

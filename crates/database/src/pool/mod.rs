@@ -1,9 +1,7 @@
 //! The connection pool. Each call runs on a blocking thread, at most as many at once as there are connections.
 
 mod call;
-mod execution;
 mod manager;
-mod run_to_end;
 mod transaction;
 mod watchdog;
 
@@ -11,16 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use diesel::r2d2;
+use diesel::r2d2::{self, R2D2Connection};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{Instrument, Span};
 
-use self::call::Call;
-use self::execution::EndGuard;
-use self::manager::{ConnectErrorLogger, ConnectionManager, ManagedConnection};
-use self::run_to_end::RunToEnd;
+use self::call::{Assignment, Call, RunToEnd};
+use self::manager::{Checkout, ConnectErrorLogger, ConnectionManager, ManagedConnection};
 use self::watchdog::{Watchdog, flatten};
 use crate::metrics::{DatabaseMetrics, PoolUsage, record_elapsed};
 use crate::postgres::PlanMode;
@@ -230,4 +226,111 @@ impl Pool {
 
 fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(u32::MAX))
+}
+
+/// Ends a call when its thread returns or panics.
+struct EndGuard<'a> {
+    call: &'a Call,
+    metrics: &'a DatabaseMetrics,
+}
+
+impl Drop for EndGuard<'_> {
+    fn drop(&mut self) {
+        if self.call.end() {
+            self.metrics.abandoned.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Inner {
+    /// Runs `f` on a connection of the pool. If the connection turns out to be dead, or its server to be read-only
+    /// while there may be another one, runs it again on another connection, until `deadline`.
+    fn execute<T, E: DatabaseFailure>(
+        &self,
+        call: &Call,
+        deadline: Instant,
+        plan_mode: PlanMode,
+        mut f: impl FnMut(&mut ManagedConnection, &Call) -> Result<T, E>,
+    ) -> Result<T, E> {
+        loop {
+            call.set_awaits_connection(true);
+            let mut checkout = self.checkout(deadline, plan_mode).inspect_err(|_| {
+                if call.fail_without_connection() {
+                    self.metrics.unreachable.increment(1);
+                }
+            })?;
+            call.set_awaits_connection(false);
+            let prepared = checkout.prepare(self.schema, plan_mode).map_err(|e| E::from(Error::from(e)));
+            let generation = checkout.generation;
+            let result = prepared.and_then(|backend| {
+                if call.assign(Assignment { backend, generation }) {
+                    f(&mut checkout, call)
+                } else {
+                    Err(Error::abandoned().into())
+                }
+            });
+            let failure = result.as_ref().err().and_then(DatabaseFailure::database);
+            let is_unavailable = matches!(failure, Some(Error::Unavailable(..)));
+            let is_read_only = failure.is_some_and(Error::is_read_only);
+            if is_read_only {
+                checkout.retire();
+            }
+            if !is_unavailable && !matches!(failure, Some(Error::CommitUnknown(_))) {
+                self.record_success();
+            }
+            // A restarted server leaves dead connections in the pool. Each is found by the call that gets it; Diesel
+            // does not always notice, so the connection is pinged.
+            let is_dead =
+                is_unavailable && (checkout.connection.is_broken() || checkout.connection.ping().is_err());
+            let has_moved = is_read_only && self.leave_server(generation);
+            if !(is_dead || has_moved) || Instant::now() > deadline {
+                return result;
+            }
+        }
+    }
+
+    /// Stops reusing connections of a server that has become read-only, if there may be another server. Returns true if
+    /// the refused call, which has changed nothing, may run there.
+    fn leave_server(&self, generation: u64) -> bool {
+        if let Some(watchdog) = self.watchdog.as_ref().filter(|_| self.selects_server) {
+            watchdog.advance_generation(generation);
+        }
+        self.selects_server
+    }
+
+    /// Takes an idle connection or waits for a new one. Discards those opened before the server last
+    /// stalled or became read-only.
+    ///
+    /// Prefers a connection in the mode of the call: changing the mode takes a round trip. If all idle ones were looked
+    /// at, r2d2 opens another one. So calls in several modes soon have enough connections in each.
+    fn checkout(&self, deadline: Instant, plan_mode: PlanMode) -> Result<Checkout, Error> {
+        // They return to the pool at the end.
+        let mut others = Vec::new();
+        loop {
+            let checkout = if others.is_empty() {
+                self.wait_for_connection(deadline)?
+            } else {
+                let Some(checkout) = self.connections.try_get() else { return Ok(others.swap_remove(0)) };
+                checkout
+            };
+            if !checkout.is_current() {
+                continue;
+            }
+            if self.watchdog.is_none() || checkout.has_mode(plan_mode) {
+                return Ok(checkout);
+            }
+            others.push(checkout);
+        }
+    }
+
+    fn wait_for_connection(&self, deadline: Instant) -> Result<Checkout, Error> {
+        let remaining = deadline.saturating_duration_since(Instant::now());
+        let checkout = self.connections.get_timeout(remaining);
+        checkout.map_err(|e| Error::unavailable(e.to_string().replace('\n', " ")))
+    }
+
+    fn record_success(&self) {
+        let elapsed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_success_ms.store(elapsed, Ordering::Relaxed);
+    }
 }

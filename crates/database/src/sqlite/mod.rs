@@ -4,7 +4,6 @@ pub(crate) mod backup;
 mod checkpoints;
 mod connect;
 mod files;
-mod group_commit;
 mod mapped_vfs;
 mod writer;
 

@@ -11,7 +11,7 @@ use testkit::{Backend, block_on};
 
 use crate::support::{Thing, add, insert, names, open};
 
-/// Time for which a group of writes is open, as in `src/sqlite/group_commit.rs`.
+/// Time for which a group of writes is open, as in `src/sqlite/writer.rs`.
 const MAX_GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// Counts the commits in a write-ahead log. A frame that ends a commit has the size of the database in its header.

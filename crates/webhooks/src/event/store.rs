@@ -16,7 +16,7 @@ use diesel::sql_types::{Array, BigInt, Bool, HasSqlType, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use outbox::Status;
 
-use super::model::{Event, NewMessage, Subject, stored_elsewhere};
+use super::{Event, NewMessage, Subject, stored_elsewhere};
 use crate::schema::webhook_deliveries::{self, dsl as d};
 use crate::schema::webhook_message_users::{self, dsl as u};
 use crate::schema::webhook_messages::{self, dsl as m};

@@ -6,7 +6,7 @@ use common::validation::ValidationErrors;
 use common::wire::ActionResult;
 use common::{
     Authorized, Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
-    Member, MemberOrAdmin, MergePatch, PathId, Policy, Precondition, Query, Revised, Sorting,
+    Member, MemberOrAdmin, MergePatch, PathId, Policy, Precondition, Query, Sorting, WithEtag,
 };
 use database::{AnyConnection, Id};
 use serde_json::json;
@@ -91,7 +91,7 @@ pub(super) async fn find(
     caller: Authorized<MemberOrAdmin>,
     path: PathId,
     webhooks: Data<Webhooks>,
-) -> Result<Revised, Error> {
+) -> Result<WithEtag, Error> {
     let (id, caller) = (path.id()?, caller.clone());
     webhooks.db.read(move |c| store::find(c, &caller, id)).await
 }

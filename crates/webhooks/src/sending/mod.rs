@@ -2,7 +2,6 @@
 
 mod sender;
 mod sign;
-mod ssrf;
 mod url_rules;
 
 pub use sender::{Message, SendError, Sender};

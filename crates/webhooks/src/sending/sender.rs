@@ -30,7 +30,7 @@ use tokio_rustls::TlsConnector;
 use url::{Host, Url};
 
 use super::sign::SigningKeys;
-use super::ssrf::is_public;
+use super::url_rules::is_public;
 
 /// The most bytes of heads of an attempt.
 const MAX_HEAD_BYTES: usize = 64 << 10;

@@ -3,30 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::Error;
 use database::Database;
 
 use super::facets::FacetService;
-use super::store::{self, RebuildStep};
+use super::store::rebuild_stale_rows;
 
 /// Interval of the background work.
 const BACKGROUND_INTERVAL: Duration = Duration::from_secs(10);
-/// How long a replica waits before it tries again to lock the rebuilding of stale rows.
-const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Rebuilds all rows that an older version of the service wrote.
-///
-/// # Errors
-/// If the database fails.
-pub(crate) async fn rebuild_stale_rows(db: &Database) -> Result<(), Error> {
-    loop {
-        match db.write(store::rebuild_stale_rows).await? {
-            RebuildStep::FoundNone => return Ok(()),
-            RebuildStep::RebuiltSome => {}
-            RebuildStep::Locked => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
-        }
-    }
-}
 
 /// Rebuilds, for as long as the service runs, the rows that replicas of an older version still write, and updates the
 /// facets. Otherwise the first request for facets would have to read the changes of a day.

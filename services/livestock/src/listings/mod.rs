@@ -10,7 +10,6 @@ mod edit;
 mod events;
 mod facets;
 mod feed;
-mod find_page;
 mod form;
 mod geo;
 mod handlers;
@@ -18,7 +17,6 @@ mod location;
 mod map;
 mod members;
 mod model;
-mod near;
 mod postcodes;
 mod price;
 mod properties;
@@ -30,7 +28,7 @@ mod store;
 
 use metrics::{Counter, counter, describe_counter};
 
-pub(crate) use background::{rebuild_stale_rows, run_background};
+pub(crate) use background::run_background;
 pub(crate) use calendar::day;
 pub(crate) use demo::{create_demo_data, sample_events};
 pub(crate) use edit::{Editor, FormValidators};
@@ -38,16 +36,17 @@ pub(crate) use events::ListingEvent;
 pub(crate) use events::store::{
     current_position, list_of_user as list_events_of_user, take_numbers as take_event_numbers,
 };
-pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, OneListing, SearchFilters};
+pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, SearchFilters, SingleListingMatcher};
 pub(crate) use feed::{align_feed, find_new_events};
-pub(crate) use find_page::{find_page, prepare};
 pub(crate) use geo::{Cell, Point};
 pub(crate) use handlers::routes;
 pub(crate) use model::{Listing, Status};
-pub(crate) use near::find_point;
 pub(crate) use postcodes::LocationCompleter;
-pub(crate) use search::{CommodityType, ListingSearch, ListingSearchParams, UNKNOWN_NEAR, sort_by};
-pub(crate) use store::{find, is_of_suspended, remove_by_moderation};
+pub(crate) use search::store::find_page;
+pub(crate) use search::{
+    CommodityType, ListingSearch, ListingSearchParams, UNKNOWN_NEAR, find_point, sort_by,
+};
+pub(crate) use store::{find, is_of_suspended, rebuild_stale_rows, remove_by_moderation};
 
 const CHANGES: &str = "drover_listings_changed_total";
 

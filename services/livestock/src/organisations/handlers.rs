@@ -2,7 +2,7 @@
 
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, get, post};
-use common::wire::ActionResult;
+use common::wire::{ActionResult, Reason};
 use common::{
     Admin, Authorized, Body, Error, ErrorResponses, JsonResponse, ListParams, Query, Sorting,
     organisation_id_of_path,
@@ -11,8 +11,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::organisations::model::{SuspendForm, SuspendedOrganisation};
-use crate::organisations::store;
+use crate::organisations::store::{self, SuspendedOrganisation};
 use crate::{Livestock, examples};
 
 /// Registers the routes.
@@ -61,6 +60,16 @@ async fn list(
     let read_page = page.clone();
     let found = service.db.read(move |c| store::list(c, &read_page, count)).await?;
     Ok(found.response(&request, &service.public_url, &page))
+}
+
+/// Why an organisation is suspended.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(as = SuspendOrganisation, example = json!({ "reason": "Several buyers reported that the animals do not exist." }))]
+struct SuspendForm {
+    /// For administrators; the organisation does not see it.
+    #[schema(required = true)]
+    reason: Reason,
 }
 
 /// Suspend an organisation

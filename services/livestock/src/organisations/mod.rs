@@ -2,7 +2,6 @@
 //! else meanwhile.
 
 mod handlers;
-mod model;
 mod store;
 
 pub(crate) use handlers::routes;

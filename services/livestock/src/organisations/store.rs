@@ -6,9 +6,32 @@ use common::{Error, PageRequest, Reason, ResultPage};
 use database::{AnyConnection, Id, Timestamp};
 use diesel::dsl::exists;
 use diesel::prelude::*;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::model::SuspendedOrganisation;
 use crate::schema::suspended_organisations::{self, dsl as s};
+
+/// A suspended organisation.
+#[derive(Clone, Debug, Serialize, Queryable, Selectable, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[diesel(table_name = crate::schema::suspended_organisations)]
+pub(super) struct SuspendedOrganisation {
+    /// The organisation's id.
+    #[serde(rename = "id")]
+    #[schema(rename = "id")]
+    pub(super) organisation_id: String,
+    /// Why it is suspended.
+    pub(super) reason: String,
+    /// When it was suspended.
+    #[serde(rename = "suspendedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(super) suspended_at: Timestamp,
+    /// The place in lists.
+    #[serde(skip)]
+    #[schema(ignore)]
+    #[diesel(column_name = id)]
+    pub(super) position: Id,
+}
 
 /// Suspends an organisation, unless it is suspended already. Returns whether that changed it.
 pub(super) fn suspend(c: &mut AnyConnection, organisation: &str, reason: &str) -> Result<bool, Error> {

@@ -7,14 +7,14 @@ use common::validation::{Code, ValidationErrors};
 use common::wire::ActionResult;
 use common::{
     Body, Caller, Error, ErrorResponses, Idempotency, IsHead, JsonResponse, ListParams, MergePatch, PathId,
-    Precondition, Query, Revised, Sorting,
+    Precondition, Query, Sorting, WithEtag,
 };
 use database::{AnyConnection, Id};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-use crate::listings::{Listing, Point, UNKNOWN_NEAR, find_page, find_point, prepare, sort_by};
+use crate::listings::{Listing, Point, UNKNOWN_NEAR, find_page, find_point, sort_by};
 use crate::saved_searches::form::{SavedSearchForm, SavedSearchPatch, validate_form, validate_patch};
 use crate::saved_searches::model::{NewSavedSearch, SavedSearch};
 use crate::saved_searches::parameters::{NEAR, PREFIX, ParameterRules, Parameters, near};
@@ -181,10 +181,10 @@ async fn list_listings_of_saved_search(
     let (id, reader) = (path.id()?, caller.clone());
     // Read before the listings: a match that is recorded meanwhile still counts afterwards.
     let stored = service.db.read(move |c| store::parameters(c, &reader, id)).await?;
-    let mut search = service.parameter_rules.search(&stored.parameters, stored.near, &of_request)?;
-    prepare(&service.db, &service.facets, &mut search).await?;
+    let search = service.parameter_rules.search(&stored.parameters, stored.near, &of_request)?;
+    let candidates = service.facets.candidates(&service.db, &search).await?;
     let page = search.page.clone();
-    let found = find_page(&service.db, caller, search).await?;
+    let found = find_page(&service.db, caller, search, candidates).await?;
     if stored.has_new && !is_head {
         service.db.write(move |c| store::mark_read(c, id, stored.matched)).await?;
     }
@@ -199,7 +199,11 @@ async fn list_listings_of_saved_search(
     responses((status = 200, body = SavedSearch, headers(("ETag" = String, description = "The revision in quotes"))),
         (status = 304, description = "The client knows this revision."), ErrorResponses))]
 #[get("/saved-searches/{id}")]
-async fn find_saved_search(caller: Caller, path: PathId, service: Data<Livestock>) -> Result<Revised, Error> {
+async fn find_saved_search(
+    caller: Caller,
+    path: PathId,
+    service: Data<Livestock>,
+) -> Result<WithEtag, Error> {
     let id = path.id()?;
     service.db.read(move |c| store::find(c, &caller, id)).await
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use common::personal_data::{DOCUMENT_BATCH_SIZE, Erasure, Record, RecordQuery};
-use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, Revised};
+use common::{Caller, Error, PageRequest, Precondition, Reason, ResultPage, WithEtag};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
@@ -27,7 +27,7 @@ const MAX_DELETED_MATCHES: usize = 1_000;
 ///
 /// # Errors
 /// 409 if the user has saved 50 searches, or if there is no memory for another one with `notify`.
-pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch, budget: i64) -> Result<Revised, Error> {
+pub(crate) fn create(c: &mut AnyConnection, new: &NewSavedSearch, budget: i64) -> Result<WithEtag, Error> {
     let of_user = s::saved_searches.filter(s::user_id.eq(&new.user_id)).select(s::slot);
     let used: BTreeSet<i32> = of_user.load::<i32>(c)?.into_iter().collect();
     let Some(slot) = (1..=MAX_SEARCHES).find(|slot| !used.contains(slot)) else {
@@ -103,9 +103,9 @@ fn record_change(c: &mut AnyConnection, id: Id) -> Result<(), Error> {
     Ok(())
 }
 
-fn revised(c: &mut AnyConnection, row: SavedSearchRow) -> Result<Revised, Error> {
+fn revised(c: &mut AnyConnection, row: SavedSearchRow) -> Result<WithEtag, Error> {
     let search = row.saved_search(is_reported_to_all(c)?)?;
-    Ok(Revised { document: Json::of(&search)?.0, revision: search.revision })
+    Ok(WithEtag { document: Json::of(&search)?.0, revision: search.revision })
 }
 
 /// Returns true if a webhook gets the matches of all users.
@@ -132,7 +132,7 @@ fn find_row(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<SavedSearc
 ///
 /// # Errors
 /// 404 if there is no such search, 403 if another user saved it.
-pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<WithEtag, Error> {
     let row = find_row(c, caller, id)?;
     revised(c, row)
 }
@@ -192,7 +192,7 @@ pub(crate) fn update(
     condition: &Precondition,
     budget: i64,
     change: impl FnOnce(&SavedSearch) -> Result<SavedSearch, Error>,
-) -> Result<Revised, Error> {
+) -> Result<WithEtag, Error> {
     let row = find_row(c, caller, id)?;
     let to_all = is_reported_to_all(c)?;
     let (version, has_receivers) = (row.version, row.has_receivers(to_all));
@@ -201,7 +201,7 @@ pub(crate) fn update(
     condition.check(before.revision)?;
     after.set_warnings(has_receivers);
     if after == before {
-        return Ok(Revised { document: Json::of(&after)?.0, revision: after.revision });
+        return Ok(WithEtag { document: Json::of(&after)?.0, revision: after.revision });
     }
     (after.revision, after.updated_at) = (before.revision + 1, Timestamp::now());
     let is_matched_anew =
@@ -230,7 +230,7 @@ pub(crate) fn update(
         }
         record_change(c, id)?;
     }
-    Ok(Revised { document: Json::of(&after)?.0, revision: after.revision })
+    Ok(WithEtag { document: Json::of(&after)?.0, revision: after.revision })
 }
 
 /// Deletes a saved search.

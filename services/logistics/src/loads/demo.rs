@@ -6,7 +6,6 @@ use database::{AnyConnection, Database, Id};
 use serde_json::{Value, json};
 use webhooks::EventDetails;
 
-use super::batches::{self, StoredBatch};
 use super::collection::CollectionForm;
 use super::form::{CarrierForm, LoadForm, OrganiserForm};
 use super::history::{self, Change, Changes, EventType, NewEvent};
@@ -16,7 +15,7 @@ use super::party::{Creator, Party, PartyNames};
 use super::proof::{Proof, ProofOfDelivery};
 use super::rejection::RejectionForm;
 use super::status::Status;
-use super::store::{self, NewProof, Update};
+use super::store::{self, NewProof, StoredBatch, Update};
 use crate::commodities::Catalogue;
 use crate::examples::{
     BATCH, COMPLETED_LOAD, DRIVER, LOAD, LOAD_OF_BATCH, LOAD_TO_ACCEPT, LOAD_TO_CANCEL, LOAD_TO_COLLECT,
@@ -114,7 +113,7 @@ fn create(c: &mut AnyConnection, load: &Load, caller: &Caller) -> Result<(), Err
         LOAD_TO_REJECT => {
             change(c, load, &collected(load)?, NewEvent::new(load.id, EventType::Collected, caller))
         }
-        LOAD_OF_BATCH => batches::keep(c, caller, &batch(load)?),
+        LOAD_OF_BATCH => store::keep_batch(c, caller, &batch(load)?),
         LOAD_TO_REOPEN => {
             let cancelled = Load { status: Status::Cancelled, ..load.clone() };
             change(c, load, &cancelled, NewEvent::new(load.id, EventType::Cancelled, caller))

@@ -1,17 +1,22 @@
 //! The rules of editing a load (docs/api/loads.md, "Edit").
 
+use common::history::Changes;
+use common::system::{self, DueShare, FoundFiles};
 use common::validation::{Code, ValidationErrors};
-use common::wire::{DateOrDateTime, FileReference, WeightMeasure};
-use common::{Caller, Error, MergePatch, Precondition};
-use database::Amount;
+use common::wire::FileReference;
+use common::{Caller, Error, JsonResponse, MergePatch, Precondition};
+use database::AnyConnection;
 use serde_json::json;
 
 use crate::commodities::Catalogue;
 use crate::loads::form::{LoadPatch, UNKNOWN_COMMODITY};
+use crate::loads::history::{EventType, NewEvent};
 use crate::loads::members::{self, Editor};
 use crate::loads::model::{Commodity, Load};
 use crate::loads::party::{Party, PartyNames};
+use crate::loads::send::file_owners;
 use crate::loads::status::{Action, Status};
+use crate::loads::store::{self, Update};
 use crate::loads::stored_load::StoredLoad;
 use crate::loads::weights::reword_tonnes;
 use crate::organisations::NamedBy;
@@ -115,58 +120,16 @@ pub(crate) fn apply(
     names: &PartyNames,
     files: &[FileReference],
 ) -> Result<(), Error> {
-    // Without `..`: a new member has to be applied.
-    let LoadPatch {
-        reference,
-        delivery_date,
-        commodity_id,
-        weight,
-        weight_net,
-        ticket_number,
-        vehicle_registration,
-        pickup_postcode,
-        dropoff_postcode,
-        tags,
-        files: _,
-        carrier_id: _,
-        carrier_name: _,
-    } = &patch.members;
-    if let Some(reference) = reference {
-        load.reference.clone_from(&reference.0);
-    }
-    if let Some(date) = delivery_date.as_ref().and_then(DateOrDateTime::start) {
-        load.delivery_date = date;
-    }
-    if let Some(entry) = commodity_id.and_then(|id| catalogue.find(id))
+    LoadPatch::apply_values(patch, load)?;
+    if let Some(entry) = patch.members.commodity_id.and_then(|id| catalogue.find(id))
         && entry.id != load.commodity.id
     {
         load.commodity = Commodity { id: entry.id, name: entry.name.clone() };
-    }
-    if let Some(tags) = tags {
-        load.tags = tags.iter().map(|tag| tag.0.clone()).collect();
     }
     if patch.names("files") && files.iter().map(|file| &file.id).ne(load.files.iter().map(|file| &file.id)) {
         let known = |file: &FileReference| load.files.iter().find(|known| known.id == file.id).cloned();
         load.files = files.iter().map(|file| known(file).unwrap_or_else(|| file.clone())).collect();
     }
-    let measure = |tonnes: &Option<f64>| {
-        let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
-        Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
-    };
-    load.weight = patch.merge("weight", measure(weight)?, load.weight.take());
-    load.weight_net = patch.merge("weightNet", measure(weight_net)?, load.weight_net.take());
-    let text = |name: &str, value: Option<&String>, current: &mut Option<String>| {
-        *current = patch.merge(name, value.cloned(), current.take());
-    };
-    text("ticketNumber", ticket_number.as_ref().map(|ticket| &ticket.0), &mut load.ticket_number);
-    let registration = vehicle_registration.as_ref().map(|registration| &registration.0);
-    text("vehicleRegistration", registration, &mut load.vehicle_registration);
-    text("pickupPostcode", pickup_postcode.as_ref().map(|postcode| &postcode.0), &mut load.pickup_postcode);
-    text(
-        "dropoffPostcode",
-        dropoff_postcode.as_ref().map(|postcode| &postcode.0),
-        &mut load.dropoff_postcode,
-    );
     apply_carrier(patch, load, names)
 }
 
@@ -187,4 +150,32 @@ fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, names: &PartyNa
     }
     load.carrier = Party::new(carrier_id.clone(), carrier_name.clone(), names);
     Ok(())
+}
+
+/// Stores a load with these changes, by `PATCH` or by a row of a batch, and all that follows from them. `kept` are the files that a new carrier gets.
+/// Returns the load as the response, and the shares of files that are due after the transaction, `shares` among them.
+pub(crate) fn store_change(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    stored: &StoredLoad,
+    mut load: Load,
+    changes: Changes,
+    kept: &FoundFiles,
+    mut shares: Vec<DueShare>,
+) -> Result<(JsonResponse, Vec<DueShare>), Error> {
+    let (before, id) = (&stored.load, load.id);
+    // The events of a new carrier come after the creation.
+    store::announce_one(c, id)?;
+    load.revise();
+    if changes.contains_key("carrierId") {
+        let (owners, carrier) = (file_owners(before, &load, caller), load.carrier_id());
+        shares.extend(kept.share_owned(caller, id, &owners, carrier.as_slice()));
+    }
+    shares.extend(store::release_carrier(c, before, &mut load, caller)?);
+    let event = NewEvent { changes, ..NewEvent::new(id, EventType::Updated, caller) };
+    let response = store::update(c, &Update { load: &load, event, proof: None })?;
+    for share in &shares {
+        system::record_share(c, Some(share))?;
+    }
+    Ok((response, shares))
 }

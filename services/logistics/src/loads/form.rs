@@ -5,9 +5,9 @@ use common::wire::{
     DateOrDateTime, ExternalId, FileReference, Message, Name, Postcode, QueryText, Reason, Reference,
     Registration, Tag, WeightMeasure,
 };
-use common::{Caller, Error, first_revision};
+use common::{Caller, Error, MergePatch, first_revision};
 use database::{Amount, Id, Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::model::{Commodity, Load};
@@ -98,7 +98,7 @@ pub(super) struct SharedFields {
 }
 
 /// A row of a batch, by the names of its columns.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct BatchRow {
     #[schema(required = true)]
@@ -119,6 +119,7 @@ pub(crate) struct BatchRow {
     #[schema(minimum = 0, maximum = 1000)]
     pub(super) weight_net: Option<f64>,
     /// The unit of both weights: `tonne`, in any case, or empty.
+    #[serde(skip_serializing)]
     pub(super) weight_unit: Option<QueryText>,
     pub(super) vehicle_registration: Option<Registration>,
     pub(super) ticket_number: Option<Reference>,
@@ -126,6 +127,24 @@ pub(crate) struct BatchRow {
     pub(super) dropoff_postcode: Option<Postcode>,
     #[schema(max_items = 50)]
     pub(super) tags: Vec<Tag>,
+}
+
+impl BatchRow {
+    /// Returns the fields of a new load, and its net weight in tonnes.
+    pub(super) fn into_fields(self, commodity_id: Option<f64>) -> (SharedFields, Option<f64>) {
+        let fields = SharedFields {
+            commodity_id: commodity_id.unwrap_or_default(),
+            reference: self.reference,
+            delivery_date: self.delivery_date,
+            weight: self.weight,
+            ticket_number: self.ticket_number,
+            vehicle_registration: self.vehicle_registration,
+            pickup_postcode: self.pickup_postcode,
+            dropoff_postcode: self.dropoff_postcode,
+            tags: self.tags,
+        };
+        (fields, self.weight_net)
+    }
 }
 
 /// Members of a load to change. Absent members stay as they are, `null` removes an optional one, arrays are replaced
@@ -166,6 +185,49 @@ impl LoadPatch {
     /// Returns the files that the load refers to after the patch, if the patch names any.
     pub(crate) fn files(&self) -> &[FileReference] {
         self.files.as_deref().unwrap_or_default()
+    }
+
+    /// Applies a validated patch to a load, all but its commodity, carrier and files.
+    ///
+    /// # Errors
+    /// 500 if the patch was not validated.
+    pub(super) fn apply_values(patch: &MergePatch<Self>, load: &mut Load) -> Result<(), Error> {
+        // Without `..`: a new member has to be applied.
+        let Self {
+            reference,
+            delivery_date,
+            commodity_id: _,
+            weight,
+            weight_net,
+            ticket_number,
+            vehicle_registration,
+            pickup_postcode,
+            dropoff_postcode,
+            tags,
+            files: _,
+            carrier_id: _,
+            carrier_name: _,
+        } = &patch.members;
+        if let Some(reference) = reference {
+            load.reference.clone_from(&reference.0);
+        }
+        if let Some(date) = delivery_date.as_ref().and_then(DateOrDateTime::start) {
+            load.delivery_date = date;
+        }
+        if let Some(tags) = tags {
+            load.tags = tags.iter().map(|tag| tag.0.clone()).collect();
+        }
+        load.weight = patch.merge("weight", measure(*weight)?, load.weight.take());
+        load.weight_net = patch.merge("weightNet", measure(*weight_net)?, load.weight_net.take());
+        let text = |name: &str, value: Option<&String>, current: &mut Option<String>| {
+            *current = patch.merge(name, value.cloned(), current.take());
+        };
+        text("ticketNumber", ticket_number.as_ref().map(|text| &text.0), &mut load.ticket_number);
+        let registration = vehicle_registration.as_ref().map(|text| &text.0);
+        text("vehicleRegistration", registration, &mut load.vehicle_registration);
+        text("pickupPostcode", pickup_postcode.as_ref().map(|text| &text.0), &mut load.pickup_postcode);
+        text("dropoffPostcode", dropoff_postcode.as_ref().map(|text| &text.0), &mut load.dropoff_postcode);
+        Ok(())
     }
 }
 
@@ -331,10 +393,6 @@ impl SharedFields {
         weight_net: Option<f64>,
     ) -> Result<Load, Error> {
         let entry = catalogue.find(self.commodity_id).ok_or_else(|| not_validated("commodityId"))?;
-        let measure = |tonnes: Option<f64>| {
-            let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
-            Ok::<_, Error>(amount.map(WeightMeasure::tonnes))
-        };
         let created_at = Timestamp::now();
         Ok(Load {
             id: Id::new(),
@@ -366,6 +424,12 @@ impl SharedFields {
             warnings: Vec::new(),
         })
     }
+}
+
+/// Returns a weight in tonnes as a load has it.
+fn measure(tonnes: Option<f64>) -> Result<Option<WeightMeasure>, Error> {
+    let amount = tonnes.map(Amount::from_f64).transpose().map_err(|e| Error::Internal(e.into()))?;
+    Ok(amount.map(WeightMeasure::tonnes))
 }
 
 fn not_validated(field: &str) -> Error {

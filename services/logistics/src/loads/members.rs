@@ -48,6 +48,8 @@ pub(crate) struct Column {
     pub(crate) kind: Kind,
     /// True if batches store the column. They ignore other known columns; `id` identifies an existing load.
     pub(crate) is_stored: bool,
+    /// What it is for, in the template.
+    pub(crate) explanation: &'static str,
     /// Its cell in the sample row of the template.
     pub(crate) sample: Sample,
     /// `None`: exports do not have the column.
@@ -79,94 +81,129 @@ use Editor::{Carrier, Manager, Nobody};
 use Sample::Empty;
 
 /// All members. Columns have this order.
-pub(crate) const MEMBERS: [Member; 36] =
-    [
-        member("id", Nobody).exported(|load| text(&load.id)),
-        member("reference", Manager).required().in_history(|load| Some(json!(load.reference))).stored(
+pub(crate) const MEMBERS: [Member; 36] = [
+    member("id", Nobody).exported(|load| text(&load.id)),
+    member("reference", Manager).required().in_history(|load| Some(json!(load.reference))).stored(
+        Kind::Text,
+        "Your reference of the load, up to 100 characters",
+        Sample::Text(SAMPLE_REFERENCE),
+        |load| text(&load.reference),
+    ),
+    member("status", Nobody).exported(|load| text(&load.status)),
+    member("deliveryDateISO", Manager).required().in_history(|load| Some(json!(load.delivery_date))).stored(
+        Kind::Date,
+        "The day of the delivery, such as 2026-03-01, or a date-time with offset",
+        Sample::Date(2026, 3, 1),
+        |load| TableCell::Day(borrow(&load.delivery_date)),
+    ),
+    member("organiserId", Nobody).stored(
+        Kind::Text,
+        "The id of the organisation that orders the load. Without organiser and carrier: yours",
+        Sample::Text("id of the organiser"),
+        |load| text(&load.organiser.id),
+    ),
+    member("organiserName", Nobody).stored(
+        Kind::Text,
+        "Its name. It can be left out for your own organisation",
+        Sample::Text("Border Grain"),
+        |load| text(&load.organiser.name),
+    ),
+    member("carrierId", Manager)
+        .in_history(|load| load.carrier.as_ref().and_then(|carrier| optional(carrier.id.as_ref())))
+        .stored(
             Kind::Text,
-            Sample::Text(SAMPLE_REFERENCE),
-            |load| text(&load.reference),
+            "The id of the organisation that moves the load",
+            Sample::Text("id of the carrier"),
+            |load| text(&load.carrier.id),
         ),
-        member("status", Nobody).exported(|load| text(&load.status)),
-        member("deliveryDateISO", Manager)
-            .required()
-            .in_history(|load| Some(json!(load.delivery_date)))
-            .stored(Kind::Date, Sample::Date(2026, 3, 1), |load| TableCell::Day(borrow(&load.delivery_date))),
-        member("organiserId", Nobody)
-            .stored(Kind::Text, Sample::Text("id of the organiser"), |load| text(&load.organiser.id)),
-        member("organiserName", Nobody)
-            .stored(Kind::Text, Sample::Text("Border Grain"), |load| text(&load.organiser.name)),
-        member("carrierId", Manager)
-            .in_history(|load| load.carrier.as_ref().and_then(|carrier| optional(carrier.id.as_ref())))
-            .stored(Kind::Text, Sample::Text("id of the carrier"), |load| text(&load.carrier.id)),
-        member("carrierName", Manager)
-            .in_history(|load| load.carrier.as_ref().map(|carrier: &Party| json!(carrier.name)))
-            .stored(Kind::Text, Sample::Text("Hereford Haulage"), |load| text(&load.carrier.name)),
-        member("commodityId", Manager).required().in_history(|load| Some(json!(load.commodity.id))).stored(
-            Kind::Number,
-            Empty,
-            |load| TableCell::number(load.commodity.id.get()),
+    member("carrierName", Manager)
+        .in_history(|load| load.carrier.as_ref().map(|carrier: &Party| json!(carrier.name)))
+        .stored(
+            Kind::Text,
+            "Its name, which is needed with carrierId unless your address book has it",
+            Sample::Text("Hereford Haulage"),
+            |load| text(&load.carrier.name),
         ),
-        member("commodityName", Nobody)
-            .stored(Kind::Text, Sample::Text("Feed Wheat"), |load| text(&load.commodity.name)),
-        member("weight", Manager).in_history(|load| tonnes(load.weight.as_ref())).stored(
-            Kind::Number,
-            Sample::Number(29.4),
-            |load| weight(load.weight.as_ref()),
-        ),
-        member("weightNet", Carrier).in_history(|load| tonnes(load.weight_net.as_ref())).stored(
-            Kind::Number,
-            Empty,
-            |load| weight(load.weight_net.as_ref()),
-        ),
-        member("weightUnit", Nobody).stored(Kind::Text, Sample::Text("tonne"), |load| {
-            text(load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |weight| &*weight.name))
+    member("commodityId", Manager).required().in_history(|load| Some(json!(load.commodity.id))).stored(
+        Kind::Number,
+        "The id of the commodity: see the sheet Commodities. Required without commodityName",
+        Empty,
+        |load| TableCell::number(load.commodity.id.get()),
+    ),
+    member("commodityName", Nobody).stored(
+        Kind::Text,
+        "The name of the commodity: see the sheet Commodities. Required without commodityId",
+        Sample::Text("Feed Wheat"),
+        |load| text(&load.commodity.name),
+    ),
+    member("weight", Manager).in_history(|load| tonnes(load.weight.as_ref())).stored(
+        Kind::Number,
+        "The agreed weight in tonnes, up to 1,000",
+        Sample::Number(29.4),
+        |load| weight(load.weight.as_ref()),
+    ),
+    member("weightNet", Carrier).in_history(|load| tonnes(load.weight_net.as_ref())).stored(
+        Kind::Number,
+        "The net weight in tonnes, up to 1,000",
+        Empty,
+        |load| weight(load.weight_net.as_ref()),
+    ),
+    member("weightUnit", Nobody).stored(Kind::Text, "tonne, or empty", Sample::Text("tonne"), |load| {
+        text(load.weight.as_ref().or(load.weight_net.as_ref()).map_or("", |weight| &*weight.name))
+    }),
+    member("vehicleRegistration", Carrier)
+        .in_history(|load| optional(load.vehicle_registration.as_ref()))
+        .stored(Kind::Text, "The registration of the vehicle", Sample::Text("VX21 ABC"), |load| {
+            text(&load.vehicle_registration)
         }),
-        member("vehicleRegistration", Carrier)
-            .in_history(|load| optional(load.vehicle_registration.as_ref()))
-            .stored(Kind::Text, Sample::Text("VX21 ABC"), |load| text(&load.vehicle_registration)),
-        member("ticketNumber", Carrier).in_history(|load| optional(load.ticket_number.as_ref())).stored(
-            Kind::Text,
-            Sample::Text("000123"),
-            |load| text(&load.ticket_number),
-        ),
-        member("pickupPostcode", Manager).in_history(|load| optional(load.pickup_postcode.as_ref())).stored(
-            Kind::Text,
-            Sample::Text("HR4 9AR"),
-            |load| text(&load.pickup_postcode),
-        ),
-        member("dropoffPostcode", Manager)
-            .in_history(|load| optional(load.dropoff_postcode.as_ref()))
-            .stored(Kind::Text, Sample::Text("GL1 2EZ"), |load| text(&load.dropoff_postcode)),
-        member("tags", Manager).required().in_history(|load| Some(json!(load.tags))).stored(
-            Kind::Tags,
-            Sample::Text("harvest;urgent"),
-            |load| TableCell::list(load.tags.iter().map(|tag| &tag.0)),
-        ),
-        member("files", Carrier)
-            .in_history(|load| {
-                let files = load.files.iter().map(|file| json!({ "id": file.id, "name": file.name }));
-                Some(files.collect())
-            })
-            .exported(|load| TableCell::list(load.files.iter().map(|file| &file.id))),
-        member("completedAtUTC", Nobody).exported(|load| TableCell::Instant(borrow(&load.completed_at))),
-        member("createdAtUTC", Nobody).accepted(),
-        member("revision", Nobody),
-        member("updatedAtUTC", Nobody),
-        member("weightGross", Nobody).in_history(|load| tonnes(load.weight_gross.as_ref())),
-        member("weightTare", Nobody).in_history(|load| tonnes(load.weight_tare.as_ref())),
-        member("quality", Nobody).in_history(|load| list(&load.quality)),
-        member("collection", Nobody).in_history(|load| document(load.collection.as_ref())),
-        member("rejection", Nobody).in_history(|load| document(load.rejection.as_ref())),
-        member("organiser", Nobody),
-        member("organisationId", Nobody),
-        member("organisationName", Nobody),
-        member("carrier", Nobody),
-        member("commodity", Nobody),
-        member("createdBy", Nobody),
-        member("batchId", Nobody),
-        member("warnings", Nobody),
-    ];
+    member("ticketNumber", Carrier).in_history(|load| optional(load.ticket_number.as_ref())).stored(
+        Kind::Text,
+        "The number of the weighbridge ticket",
+        Sample::Text("000123"),
+        |load| text(&load.ticket_number),
+    ),
+    member("pickupPostcode", Manager).in_history(|load| optional(load.pickup_postcode.as_ref())).stored(
+        Kind::Text,
+        "The postcode where the load is collected",
+        Sample::Text("HR4 9AR"),
+        |load| text(&load.pickup_postcode),
+    ),
+    member("dropoffPostcode", Manager).in_history(|load| optional(load.dropoff_postcode.as_ref())).stored(
+        Kind::Text,
+        "The postcode where the load is delivered",
+        Sample::Text("GL1 2EZ"),
+        |load| text(&load.dropoff_postcode),
+    ),
+    member("tags", Manager).required().in_history(|load| Some(json!(load.tags))).stored(
+        Kind::Tags,
+        "Up to 50 labels, separated by semicolons",
+        Sample::Text("harvest;urgent"),
+        |load| TableCell::list(load.tags.iter().map(|tag| &tag.0)),
+    ),
+    member("files", Carrier)
+        .in_history(|load| {
+            let files = load.files.iter().map(|file| json!({ "id": file.id, "name": file.name }));
+            Some(files.collect())
+        })
+        .exported(|load| TableCell::list(load.files.iter().map(|file| &file.id))),
+    member("completedAtUTC", Nobody).exported(|load| TableCell::Instant(borrow(&load.completed_at))),
+    member("createdAtUTC", Nobody).accepted(),
+    member("revision", Nobody),
+    member("updatedAtUTC", Nobody),
+    member("weightGross", Nobody).in_history(|load| tonnes(load.weight_gross.as_ref())),
+    member("weightTare", Nobody).in_history(|load| tonnes(load.weight_tare.as_ref())),
+    member("quality", Nobody).in_history(|load| list(&load.quality)),
+    member("collection", Nobody).in_history(|load| document(load.collection.as_ref())),
+    member("rejection", Nobody).in_history(|load| document(load.rejection.as_ref())),
+    member("organiser", Nobody),
+    member("organisationId", Nobody),
+    member("organisationName", Nobody),
+    member("carrier", Nobody),
+    member("commodity", Nobody),
+    member("createdBy", Nobody),
+    member("batchId", Nobody),
+    member("warnings", Nobody),
+];
 
 /// Returns the member with this name.
 pub(crate) fn find_member(name: &str) -> Option<&'static Member> {
@@ -198,23 +235,33 @@ impl Member {
     }
 
     /// Adds a column that exports write and batches store.
-    const fn stored(mut self, kind: Kind, sample: Sample, write: WriteCell) -> Self {
-        self.column = Some(Column { kind, is_stored: true, sample, write: Some(write) });
+    const fn stored(
+        mut self,
+        kind: Kind,
+        explanation: &'static str,
+        sample: Sample,
+        write: WriteCell,
+    ) -> Self {
+        self.column = Some(Column { kind, is_stored: true, explanation, sample, write: Some(write) });
         self
     }
 
     /// Adds a column that exports write and batches do not store.
     const fn exported(mut self, write: WriteCell) -> Self {
-        self.column = Some(Column { kind: Kind::Text, is_stored: false, sample: Empty, write: Some(write) });
+        self.column = Some(Column { write: Some(write), ..NOT_STORED });
         self
     }
 
     /// Adds a column that batches accept and exports do not write.
     const fn accepted(mut self) -> Self {
-        self.column = Some(Column { kind: Kind::Text, is_stored: false, sample: Empty, write: None });
+        self.column = Some(NOT_STORED);
         self
     }
 }
+
+/// A column that batches do not store.
+const NOT_STORED: Column =
+    Column { kind: Kind::Text, is_stored: false, explanation: "", sample: Empty, write: None };
 
 /// Returns the names of the members for which a condition holds.
 pub(crate) fn names(condition: impl Fn(&Member) -> bool) -> Vec<&'static str> {

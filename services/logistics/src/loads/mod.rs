@@ -2,10 +2,8 @@
 
 mod address_book;
 mod batch;
-mod batches;
 mod cancel;
 mod captured;
-mod change;
 mod collection;
 mod demo;
 mod edit;

@@ -1,9 +1,7 @@
 //! Organisations, as far as others deal with them: the block list (docs/api/loads.md, "Block list").
 
 mod handlers;
-mod model;
 mod store;
 
 pub(crate) use handlers::routes;
-pub(crate) use model::{BlockedOrganisation, NamedBy};
-pub(crate) use store::{check_not_blocked, find_blocked, list as list_blocked};
+pub(crate) use store::{BlockedOrganisation, NamedBy, check_not_blocked, find_blocked, list as list_blocked};

@@ -1,4 +1,4 @@
-//! The queries on the block lists of organisations.
+//! The block lists of organisations.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,13 +7,48 @@ use database::{AnyConnection, Id, Timestamp};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, Text};
+use serde::Serialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
-use super::model::{BlockedOrganisation, NamedBy};
 use crate::schema::organisation_blocks::{self, dsl as b};
 
 /// The most organisations that one can block.
 const MAX_BLOCKS: i32 = 1_000;
+
+/// An organisation that the caller's has blocked.
+#[derive(Debug, Queryable, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BlockedOrganisation {
+    /// Where the organisation is in the order of lists.
+    #[serde(skip)]
+    position: Id,
+    /// The id of the blocked organisation.
+    id: String,
+    /// When it was blocked.
+    #[serde(rename = "blockedAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    blocked_at: Timestamp,
+}
+
+/// An organisation that another one names as organiser or carrier of a load.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, QueryableByName)]
+pub(crate) struct NamedBy {
+    /// The organisation that is named.
+    #[diesel(sql_type = Text, column_name = organisation_id)]
+    pub(crate) named: String,
+    /// The organisation in whose name it is named.
+    #[diesel(sql_type = Text, column_name = blocked_id)]
+    pub(crate) by: String,
+}
+
+impl NamedBy {
+    /// Returns the party of a load that an organisation names besides itself.
+    pub(crate) fn another_party(parties: &[&str], by: &str) -> Option<Self> {
+        let named = parties.iter().find(|party| **party != by)?;
+        Some(Self { named: (*named).to_owned(), by: by.to_owned() })
+    }
+}
 
 /// Blocks an organisation, unless it is blocked already.
 ///

@@ -8,7 +8,6 @@
 
 mod breaker;
 mod client;
-mod found;
 mod image_links;
 mod model;
 mod places;
@@ -19,8 +18,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub use client::SystemClient;
-pub use found::FoundFiles;
+pub use client::{FoundFiles, SystemClient};
 pub use image_links::{ImageLinkClient, ImageLinks};
 pub use model::DueShare;
 pub use places::{PlaceClient, PostcodePoint, PostcodeQuery};

@@ -72,17 +72,16 @@ impl SystemClient {
         path: &str,
         query: &[(&str, &str)],
     ) -> anyhow::Result<Option<Value>> {
-        self.resolver().get(by, path, query).await
+        self.api().get(by, path, query).await
     }
 
     /// Returns how long background work cannot read public resources, or `None` if calls are possible. Calls for
     /// requests are also made while the system service limits the calls of this address: some of them succeed.
     pub(super) fn reads_blocked_for(&self) -> Option<Duration> {
-        let resolver = self.resolver();
-        let busy_for =
-            resolver.busy_until.lock().map(|until| until.saturating_duration_since(Instant::now()));
+        let api = self.api();
+        let busy_for = api.busy_until.lock().map(|until| until.saturating_duration_since(Instant::now()));
         let busy_for = busy_for.filter(|left| !left.is_zero());
-        resolver.blocked_for().max(resolver.public_breaker.open_for()).max(busy_for)
+        api.blocked_for().max(api.public_breaker.open_for()).max(busy_for)
     }
 }
 

@@ -84,7 +84,7 @@ enum Attempt {
 }
 
 impl SystemApi {
-    /// Creates a resolver for the system service with this base URL.
+    /// Creates what calls the system service at this base URL.
     ///
     /// # Errors
     /// Fails if the URL is invalid. The message names the setting.

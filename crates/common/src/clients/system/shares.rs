@@ -15,24 +15,16 @@ use super::client::SystemClient;
 use super::model::DueShare;
 use super::resolve::CallError;
 use super::store::{self, LEASE};
-use crate::telemetry::logs::FailureStreak;
+use crate::due::{DueLoop, backoff};
 use crate::telemetry::traces::{Traces, in_context, mark_current_failed};
 use crate::{Error, telemetry};
 
 /// Maximum number of concurrent retries.
 const MAX_CONCURRENT: usize = 8;
-/// Maximum backoff between attempts.
-const MAX_BACKOFF: Duration = Duration::from_secs(30);
 /// Interval of the search for due shares of other replicas.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// Interval of the metric of waiting shares.
 const COUNT_INTERVAL: Duration = Duration::from_secs(5);
-
-/// Returns the backoff after this number of failed attempts: 1 s, then twice as long each time, up to 30 s.
-fn backoff(attempts: i32) -> Duration {
-    let doublings = u32::try_from(attempts.max(1)).unwrap_or(u32::MAX) - 1;
-    Duration::from_secs(1_u64.checked_shl(doublings.min(32)).unwrap_or(u64::MAX)).min(MAX_BACKOFF)
-}
 
 /// Returns true if a retry would be refused again. Other statuses can come from a proxy while the system service is
 /// unavailable.
@@ -102,18 +94,10 @@ impl Shares {
 
     async fn retry(&self) {
         let mut last_tenant = String::new();
-        let mut failures = FailureStreak::default();
+        let mut due = DueLoop::new(POLL_INTERVAL, "due shares of files cannot be read");
         loop {
-            let idle = POLL_INTERVAL.mul_f64(rand::random_range(0.8..1.2));
             let next = self.retry_due(&mut last_tenant).await;
-            if let Some(error) = failures.first(&next) {
-                tracing::warn!(error = format!("{error:?}"), "due shares of files cannot be read");
-            }
-            let wait = next.ok().flatten().map_or(idle, |next| next.min(idle));
-            tokio::select! {
-                () = self.wake.notified() => {}
-                () = tokio::time::sleep(wait) => {}
-            }
+            due.wait(next, Some(&self.wake)).await;
         }
     }
 
@@ -225,16 +209,5 @@ impl Shares {
             }
             tokio::time::sleep(COUNT_INTERVAL).await;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn backoff_doubles_up_to_half_a_minute() {
-        let seconds = [0, 1, 2, 3, 5, 6, 7, 40, i32::MAX].map(|attempts| backoff(attempts).as_secs());
-        assert_eq!(seconds, [1, 1, 2, 4, 16, 30, 30, 30, 30]);
     }
 }

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use database::{AnyConnection, Json, Timestamp};
 use diesel::prelude::*;
 
-use super::key::{Fingerprint, Scope};
+use super::{Fingerprint, Scope};
 use crate::auth::Caller;
 use crate::schema::idempotency_keys::dsl as k;
 use crate::{Error, JsonResponse};

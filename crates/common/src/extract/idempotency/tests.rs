@@ -1,5 +1,9 @@
+use actix_web::http::header::HeaderValue;
+use actix_web::test::TestRequest;
 use database::{Json, Timestamp};
 use diesel::prelude::*;
+use proptest::collection::vec;
+use proptest::prelude::{any, prop_assert_eq};
 use testkit::TestDatabase;
 
 use super::*;
@@ -47,4 +51,52 @@ testkit::on_both! {
             assert_eq!((run.0.body.as_str(), run.1), ("5", output));
         }
     }
+}
+
+#[test]
+fn refuses_two_keys() {
+    let request = TestRequest::post().append_header((HEADER, "a")).append_header((HEADER, "a"));
+    assert!(key_errors(&request.to_http_request()).failed("Idempotency-Key"));
+}
+
+proptest::proptest! {
+    #[test]
+    fn accepts_exactly_1_to_255_ascii_characters(
+        any in vec(any::<u8>(), 0..20), ascii in "[ -~]{0,3}[!-~]{0,270}",
+    ) {
+        for bytes in [any, ascii.into_bytes()] {
+            let Ok(value) = HeaderValue::from_bytes(&bytes) else { continue };
+            let request = TestRequest::post().insert_header((HEADER, value)).to_http_request();
+            let is_valid =
+                (1..=255).contains(&bytes.len()) && bytes.iter().all(|b| matches!(b, b'\t' | b' '..=b'~'));
+            prop_assert_eq!(parse(&request).ok(), is_valid.then(|| std::str::from_utf8(&bytes).ok()));
+            prop_assert_eq!(key_errors(&request).failed("Idempotency-Key"), !is_valid);
+        }
+    }
+}
+
+#[test]
+fn excludes_other_holders_and_removes_unused_locks() {
+    testkit::block_on(async {
+        let locks = KeyedLocks::default();
+        let scope = Scope { caller: "a".into(), operation: "o".into(), key: "k".into() };
+        let first = locks.acquire(&scope).await.unwrap();
+        let second = tokio::time::timeout(Duration::from_millis(20), locks.acquire(&scope)).await;
+        assert!(second.is_err(), "the lock is held");
+        assert_eq!(locks.locks.lock().len(), 1);
+        drop(first);
+        drop(locks.acquire(&scope).await.unwrap());
+        assert!(locks.locks.lock().is_empty());
+    });
+}
+
+#[test]
+fn a_user_stores_responses_up_to_a_limit() {
+    let locks = KeyedLocks::default();
+    let scope = |caller: &str| Scope { caller: caller.into(), operation: "o".into(), key: "k".into() };
+    locks.count_stored(&scope("a"), usize::try_from(MAX_STORED_BYTES).unwrap() - 1);
+    locks.check_stored(&scope("a")).unwrap();
+    locks.count_stored(&scope("a"), 1);
+    assert!(matches!(locks.check_stored(&scope("a")), Err(Error::RateLimited(1..=3600))));
+    locks.check_stored(&scope("b")).unwrap();
 }

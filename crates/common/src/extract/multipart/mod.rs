@@ -2,24 +2,27 @@
 //! on in chunks.
 
 mod disposition;
-mod paced;
+
+use std::io;
+use std::time::Duration;
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::error::PayloadError;
 use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use actix_web::web::Bytes;
 use actix_web::{HttpMessage, HttpRequest};
-use futures_util::stream::{Stream, StreamExt};
+use futures_util::stream::{self, Stream, StreamExt};
 use serde::Serialize;
 use serde_json::json;
 use sha2::Digest;
-
-pub use actix_web::web::Payload;
+use tokio::time::{Instant, timeout_at};
 
 use crate::Error;
 use crate::config::Timeouts;
 use crate::extract::idempotency::{self, Fingerprint};
 use crate::response::validation::{Code, ValidationErrors};
+
+pub use actix_web::web::Payload;
 use disposition::Disposition;
 
 /// Maximum size of a text field in bytes, unless a form needs longer ones.
@@ -117,10 +120,9 @@ pub async fn receive<F>(
     // Room for skipped fields, which together may be as large as one file.
     let files_bytes = limits.file_bytes.saturating_mul(limits.files.saturating_add(1));
     let max_bytes = files_bytes.saturating_add(MAX_ALL_TEXT_BYTES + MAX_FRAMING_BYTES);
-    let body = paced::body(payload, Timeouts::of(request).stalled, max_bytes);
+    let body = paced_body(payload, Timeouts::of(request).stalled, max_bytes);
     let mut multipart = Multipart::new(&lenient_headers(request)?, body);
-    let form =
-        tokio::time::timeout(paced::FORM_TIMEOUT, receive_parts(&mut multipart, limits, receive_file)).await;
+    let form = tokio::time::timeout(FORM_TIMEOUT, receive_parts(&mut multipart, limits, receive_file)).await;
     let mut form = form.map_err(|_| Error::MalformedBody("it was not sent in time".into()))??;
     form.errors = idempotency::key_errors(request);
     Ok(form)
@@ -221,7 +223,7 @@ async fn skip(field: &mut Field, skipped: &mut ByteBudget) -> Result<(), Error> 
     Ok(())
 }
 
-/// Returns the next item of a multipart stream. Restores the error of [`paced::body`], which comes wrapped.
+/// Returns the next item of a multipart stream. Restores the error of [`paced_body`], which comes wrapped.
 async fn next<T>(
     stream: &mut (impl Stream<Item = Result<T, MultipartError>> + Unpin),
 ) -> Result<Option<T>, Error> {
@@ -239,6 +241,64 @@ fn too_many(path: &str, message: String, limit: usize) -> Error {
     ValidationErrors::one_with(path, Code::Length, message, json!({ "maximum": limit })).into()
 }
 
+/// Timeout of a whole form. Ten photographs take less on any line.
+const FORM_TIMEOUT: Duration = Duration::from_secs(3600);
+/// Minimum number of bytes that a client must send in each period of `server.stalled_seconds`. The slowest lines are
+/// faster.
+const MIN_BYTES_PER_PERIOD: usize = 16 << 10;
+/// If the end of a period is noticed later than this, the service itself was busy, for example with its disk. Then the
+/// period does not count.
+const MAX_TIMER_DELAY: Duration = Duration::from_secs(1);
+
+/// The state of the stream.
+struct Body {
+    payload: Payload,
+    period_end: Instant,
+    received_in_period: usize,
+    bytes_left: usize,
+}
+
+/// Returns the body as a stream that fails when the client stalls for a `period` or sends more than `max_bytes`. Its
+/// errors contain an [`Error`].
+fn paced_body(
+    payload: Payload,
+    period: Duration,
+    max_bytes: usize,
+) -> impl Stream<Item = Result<Bytes, PayloadError>> {
+    let start =
+        Body { payload, period_end: Instant::now() + period, received_in_period: 0, bytes_left: max_bytes };
+    stream::try_unfold(start, move |mut body| async move {
+        loop {
+            match timeout_at(body.period_end, body.payload.next()).await {
+                Ok(None) => return Ok(None),
+                Ok(Some(chunk)) => {
+                    let chunk = chunk?;
+                    let left = body.bytes_left.checked_sub(chunk.len());
+                    body.bytes_left = left.ok_or_else(|| wrap(Error::PayloadTooLarge(max_bytes)))?;
+                    body.received_in_period += chunk.len();
+                    return Ok(Some((chunk, body)));
+                }
+                Err(_) if is_stalled(&body) => {
+                    return Err(wrap(Error::MalformedBody("it stopped arriving".into())));
+                }
+                Err(_) => {
+                    body.period_end = Instant::now() + period;
+                    body.received_in_period = 0;
+                }
+            }
+        }
+    })
+}
+
+fn is_stalled(body: &Body) -> bool {
+    body.received_in_period < MIN_BYTES_PER_PERIOD && body.period_end.elapsed() < MAX_TIMER_DELAY
+}
+
+/// Wraps an error for the layers that parse the form.
+fn wrap(error: Error) -> PayloadError {
+    PayloadError::Io(io::Error::other(error))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -254,7 +314,7 @@ mod tests {
         testkit::block_on(async {
             let (request, mut payload) = TestRequest::default().set_payload("abcd").to_http_parts();
             let payload = Payload::from_request(&request, &mut payload).await.unwrap();
-            let body = paced::body(payload, Duration::from_secs(60), 3).map_err(MultipartError::Payload);
+            let body = paced_body(payload, Duration::from_secs(60), 3).map_err(MultipartError::Payload);
             let Err(error) = next(&mut Box::pin(body)).await else { panic!("the form was accepted") };
             assert!(matches!(error, Error::PayloadTooLarge(3)), "{error:?}");
         });

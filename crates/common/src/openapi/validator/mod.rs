@@ -2,18 +2,19 @@
 
 mod errors;
 mod normalize;
-mod prune;
-mod references;
 #[cfg(test)]
 mod tests;
 
+use std::marker::PhantomData;
+
 use database::Timestamp;
 use jsonschema::{Draft, Validator};
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use crate::response::validation::{Code, ValidationErrors};
 use normalize::{Blanks, lift_text_forms, normalize_blanks};
-use references::{is_date, referenced_components, resolve};
 
 /// Maximum number of validation entries. Each entry is compared with the others.
 const MAX_ERRORS: usize = 1000;
@@ -88,7 +89,7 @@ impl Schema {
         for failure in &failures {
             errors.push_with(failure.path(), failure.code, failure.message.as_str(), failure.data.clone());
         }
-        prune::remove_failed(value, &failures);
+        errors::remove_failed(value, &failures);
         errors
     }
 
@@ -129,4 +130,97 @@ fn limit_arrays(schema: &mut Value) {
 
 fn is_array_type(types: &Value) -> bool {
     types == "array" || types.as_array().is_some_and(|types| types.iter().any(|name| name == "array"))
+}
+
+/// Returns the components that a schema refers to, directly or not. Each compiled schema has its own copies of these;
+/// copies of all components would take several MB.
+fn referenced_components(schema: &Value, components: &Value) -> Map<String, Value> {
+    let (mut referenced, mut pending) = (Map::new(), vec![schema]);
+    while let Some(value) = pending.pop() {
+        let name = value["$ref"].as_str().and_then(|target| target.strip_prefix("#/components/schemas/"));
+        if let Some((name, schema)) = name.and_then(|name| Some((name, components.get(name)?)))
+            && referenced.insert(name.to_owned(), schema.clone()).is_none()
+        {
+            pending.push(schema);
+        }
+        pending.extend(value.as_object().into_iter().flat_map(Map::values));
+        pending.extend(value.as_array().into_iter().flatten());
+    }
+    referenced
+}
+
+/// Returns the target of the schema's `$ref`, or the schema itself.
+fn resolve<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    let pointer = schema["$ref"].as_str().and_then(|target| target.strip_prefix('#'));
+    pointer.and_then(|pointer| root.pointer(pointer)).unwrap_or(schema)
+}
+
+/// Returns true if the member at this pointer is a date or a date-time.
+fn is_date(pointer: &[String], root: &Value) -> bool {
+    let schema = pointer.iter().try_fold(root, |schema, name| member(schema, name, root));
+    schema.is_some_and(|schema| allows_date_time(schema, root))
+}
+
+fn member<'a>(schema: &'a Value, name: &str, root: &'a Value) -> Option<&'a Value> {
+    let schema = resolve(schema, root);
+    let own = schema["properties"].get(name).or_else(|| schema.get("items"));
+    own.or_else(|| branches(schema).find_map(|branch| member(branch, name, root)))
+}
+
+fn allows_date_time(schema: &Value, root: &Value) -> bool {
+    let schema = resolve(schema, root);
+    schema["format"] == "date-time" || branches(schema).any(|branch| allows_date_time(branch, root))
+}
+
+/// Returns the alternatives and parts of a schema.
+fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
+    ["allOf", "oneOf", "anyOf"].into_iter().filter_map(|key| schema[key].as_array()).flatten()
+}
+
+/// The compiled schema of a type, for values that are not JSON bodies, such as rows of a batch.
+pub struct SchemaValidator<T>(Schema, PhantomData<fn() -> T>);
+
+impl<T: ToSchema + DeserializeOwned + Default> SchemaValidator<T> {
+    /// Compiles the schema.
+    ///
+    /// # Errors
+    /// Fails if the schema is invalid, which is a defect of the type.
+    pub fn new() -> anyhow::Result<Self> {
+        let (mut schemas, mut components) = (Vec::new(), json!({ "schemas": {} }));
+        T::schemas(&mut schemas);
+        for (name, schema) in schemas {
+            components["schemas"][name] = serde_json::to_value(schema)?;
+        }
+        Ok(Self(Schema::new(&serde_json::to_value(T::schema())?, &components)?, PhantomData))
+    }
+
+    /// Normalizes and validates a value. Returns it with the default value for each invalid member, and the errors.
+    pub fn check(&self, mut value: Value) -> (T, ValidationErrors) {
+        let errors = self.0.check(&mut value);
+        Self::parse(value, errors)
+    }
+
+    /// Normalizes and validates the result of a merge patch as [`SchemaValidator::check`] does. A blank text removes
+    /// only texts.
+    pub fn check_patched(&self, mut value: Value) -> (T, ValidationErrors) {
+        let errors = self.0.check_patch(&mut value);
+        Self::parse(value, errors)
+    }
+
+    fn parse(value: Value, mut errors: ValidationErrors) -> (T, ValidationErrors) {
+        let value = serde_json::from_value(value).unwrap_or_else(|error| {
+            // `Schema::check` removes what the type cannot represent, unless there are too many errors.
+            if errors.is_empty() {
+                errors.push("", Code::Type, error.to_string());
+            }
+            T::default()
+        });
+        (value, errors)
+    }
+
+    /// Normalizes a value and returns it if it is valid. Much faster than [`SchemaValidator::check`] for an invalid
+    /// value.
+    pub fn valid(&self, mut value: Value) -> Option<T> {
+        if self.0.is_valid(&mut value) { serde_json::from_value(value).ok() } else { None }
+    }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::references::{branches, resolve};
+use super::{branches, resolve};
 use crate::wire::TextForm;
 
 /// The schema member with the maximum length of a text in characters.

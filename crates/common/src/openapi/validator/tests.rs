@@ -68,3 +68,16 @@ fn limits_arrays_whose_schema_states_no_limit() {
     assert_eq!(tags(10_000), []);
     assert_eq!(tags(10_001), [("tags".to_owned(), Code::Length)]);
 }
+
+#[test]
+fn collects_direct_and_indirect_references() {
+    let to = |name: &str| json!({"$ref": format!("#/components/schemas/{name}")});
+    let components = json!({
+        "A": {"type": "array", "items": to("B")},
+        "B": {"type": "object", "properties": {"a": to("A"), "c": {"oneOf": [{"type": "null"}, to("C")]}}},
+        "C": {"type": "string"},
+        "D": to("A"),
+    });
+    let referenced = referenced_components(&json!({"properties": {"a": to("A")}}), &components);
+    assert_eq!(referenced.keys().collect::<Vec<_>>(), ["A", "B", "C"]);
+}

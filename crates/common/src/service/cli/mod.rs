@@ -2,7 +2,6 @@
 
 mod checks;
 mod parser;
-mod serve;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,12 +13,16 @@ use anyhow::Context;
 use clap::{ArgMatches, Command};
 use database::{BackupProgress, Database};
 use secrecy::ExposeSecret;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::document::openapi;
-use super::start::{migrations, options, standby};
-use super::{Service, Site, SiteContext, site, start, start_site};
+use super::start::{self, migrations, options, standby};
+use super::{Service, Site, SiteContext, site, start_site};
 use crate::auth::Verifier;
-use crate::config::{Config, DatabaseConfig, Server, SiteConfig, describe, load};
+use crate::config::{Config, DatabaseConfig, Log, Server, SiteConfig, describe, load};
+use crate::service::{Running, allocator};
+use crate::telemetry::logs;
+
 pub use checks::Checks;
 
 /// Exit code of `migrate --pending` if there are pending migrations.
@@ -91,7 +94,7 @@ async fn run<S: Service>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
         ensure_database_configured::<S>(&config.database)?;
     }
     match matches.subcommand() {
-        None | Some(("serve", _)) => serve::serve(&config.log.clone(), start::start::<S>(config)).await?,
+        None | Some(("serve", _)) => serve(&config.log.clone(), start::start::<S>(config)).await?,
         Some(("migrate", arguments)) => return migrate::<S>(&config.database, arguments.get_flag("pending")),
         Some(("check-config", arguments)) => {
             check_config::<S>(&config, Checks::new(arguments.get_flag("offline"))).await?;
@@ -127,7 +130,7 @@ async fn run_site<S: Site>(matches: &ArgMatches) -> anyhow::Result<ExitCode> {
             println!("{VALID}");
         }
         Some(("healthcheck", arguments)) => healthcheck(&config.server, arguments).await?,
-        _ => serve::serve(&config.log.clone(), start_site::<S>(config)).await?,
+        _ => serve(&config.log.clone(), start_site::<S>(config)).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -237,6 +240,55 @@ impl ProgressPrinter {
                 eprintln!("{} % copied", i64::from(copied) * 100 / i64::from(total.max(1)));
             }
             BackupProgress::Checking => eprintln!("copied; checking the copy"),
+        }
+    }
+}
+
+/// Time after the start in which workers and tasks still free what they needed to begin.
+const START_DURATION: Duration = Duration::from_secs(1);
+
+/// Runs the service until a signal. A second signal ends the drain.
+///
+/// # Errors
+/// Fails if the service cannot start, or ends by itself.
+async fn serve(log: &Log, start: impl Future<Output = anyhow::Result<Running>>) -> anyhow::Result<()> {
+    logs::init(log);
+    let mut signals = Signals::new()?;
+    // The start may wait for migrations of another replica. A signal ends it at once: no request is in flight yet.
+    let mut running = tokio::select! {
+        started = start => started?,
+        () = signals.received() => return Ok(()),
+    };
+    tokio::spawn(async {
+        tokio::time::sleep(START_DURATION).await;
+        allocator::return_freed_memory();
+    });
+    tokio::select! {
+        error = running.failed() => return Err(error),
+        () = signals.received() => {}
+    }
+    tracing::info!("stopping; requests in flight may finish");
+    running.drain_and_stop(signals.received()).await;
+    Ok(())
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> anyhow::Result<Self> {
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt })
+    }
+
+    /// Waits for either signal.
+    async fn received(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
         }
     }
 }

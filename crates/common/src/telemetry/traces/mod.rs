@@ -16,7 +16,7 @@ use reqwest::StatusCode;
 use url::Url;
 use uuid::Uuid;
 
-pub use database::spans::{client_span, record_error};
+pub use database::{client_span, record_error};
 pub(crate) use export::Export;
 pub use opentelemetry::KeyValue;
 

@@ -2,7 +2,6 @@
 
 mod form;
 mod model;
-pub(crate) mod store;
 
 pub(crate) use form::{FormValidators, ListingPatch};
 pub(crate) use model::{Editor, StoredListing};

@@ -5,8 +5,7 @@ use std::ops::{Range, RangeInclusive};
 
 use database::{Amount, Timestamp};
 
-use super::columns::{Columns, FacetRow, Texts};
-use super::measures::{Ages, Place};
+use super::columns::{Ages, Columns, FacetRow, Place, Texts};
 use super::model::FacetColumns;
 use crate::listings::calendar::{born_after, born_until, day};
 use crate::listings::geo::{
@@ -85,9 +84,6 @@ impl SearchFilters {
             cluster_zoom: _,
             audience,
             words,
-            // How the database finds the words.
-            candidates: _,
-            reads_in_order: _,
             now: _,
             wishlisted: _,
             sorting: _,
@@ -237,7 +233,7 @@ impl ExactFilters {
 
 /// A listing in the form that filters of saved searches compare.
 #[derive(Debug)]
-pub(crate) struct OneListing<'a> {
+pub(crate) struct SingleListingMatcher<'a> {
     texts: Texts,
     columns: Columns,
     ages: Ages,
@@ -246,7 +242,7 @@ pub(crate) struct OneListing<'a> {
     search_text: &'a str,
 }
 
-impl<'a> OneListing<'a> {
+impl<'a> SingleListingMatcher<'a> {
     /// Converts the columns of a listing.
     pub(crate) fn of(columns: &'a FacetColumns) -> Self {
         let (mut texts, mut table) = (Texts::default(), Columns::default());

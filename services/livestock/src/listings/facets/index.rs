@@ -9,28 +9,17 @@ use common::Error;
 use database::Id;
 
 use super::cache::FacetCache;
-use super::columns::{Columns, Texts};
-use super::counts::{BLOCK, Counts, Facets};
+use super::columns::{Ages, Columns, Place, PriceRange, Texts};
+use super::counts::{BLOCK, Cells, Counts, Facets, MapCounts};
 use super::filters::{CompiledFilters, ExactFilters, SearchFilters, rejected};
-use super::map::{Cells, MapCounts};
-use super::measures::{Ages, Place, PriceRange};
 use super::model::{FacetColumns, ListingChanges, Spelling, StoredMatches};
 use super::words::{ListingWords, WordFilter};
 use crate::categories::Categories;
 use crate::listings::geo::MapPoint;
-use crate::listings::search::Audience;
+use crate::listings::search::{Audience, Candidates};
 
 /// Unused texts and words are removed when edits have added half of all and this many more.
 const MAX_ADDED_TEXTS: usize = if cfg!(test) { 2 } else { 10_000 };
-
-/// The listings that a search for words or in a box may find.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Candidates {
-    /// No others.
-    Few(Vec<Id>),
-    /// This many of a number of listings.
-    Many { found: u64, of: u64 },
-}
 
 /// All listings, the texts that their numbers stand for, and the cache of facets.
 #[derive(Debug, Default)]
@@ -309,7 +298,7 @@ impl FacetIndex {
 
     /// Returns the listings whose texts the database must compare with the words of a query, in ascending order.
     /// Without those that count for no filter, whatever their texts: most drafts and cancelled listings.
-    pub(crate) fn counted_long_texts(&self, filters: &SearchFilters) -> Vec<Id> {
+    pub(crate) fn long_texts_to_compare(&self, filters: &SearchFilters) -> Vec<Id> {
         let compiled = CompiledFilters::of(&filters.exact, &self.texts);
         let may_count = |at| {
             !rejected::by_several(compiled.rejected_by(&self.columns, at)) && self.passes(at, filters, None)

@@ -9,23 +9,17 @@
 mod cache;
 mod columns;
 mod counts;
-mod dictionary;
 mod filters;
 mod index;
-mod map;
-mod measures;
 mod model;
 mod service;
-mod stats;
 mod store;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub(crate) use counts::Facets;
-pub(crate) use filters::{OneListing, SearchFilters};
-pub(crate) use index::Candidates;
-pub(crate) use map::Cluster;
+pub(crate) use counts::{Cluster, Facets};
+pub(crate) use filters::{SearchFilters, SingleListingMatcher};
 pub(crate) use model::FacetColumns;
 pub(crate) use service::FacetService;
 pub(crate) use store::MAX_LIST_VALUES;

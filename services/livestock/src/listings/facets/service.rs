@@ -10,14 +10,15 @@ use database::{Database, Id};
 use parking_lot::RwLock;
 use tracing::Instrument;
 
+use super::counts::MapCounts;
 use super::filters::{SearchFilters, ShownSuspended, Viewer};
-use super::index::{Candidates, FacetIndex};
-use super::map::MapCounts;
+use super::index::FacetIndex;
 use super::model::{EventCursor, StoredMatches};
 use super::store::{self, MAX_LIST_VALUES};
 use crate::categories::Categories;
 use crate::listings::events::store::current_position;
-use crate::listings::search::ListingSearch;
+use crate::listings::search::{Candidates, ListingSearch};
+use crate::listings::store::{has_stale_rows, rebuild_stale_rows};
 use crate::organisations::list_suspended;
 
 /// The most listings that are [candidates](FacetService::candidates). A page of words that more listings have is found
@@ -96,6 +97,14 @@ impl Default for FacetService {
     }
 }
 
+/// Before a search for words, fills the texts that the previous release left out.
+async fn fill_texts(db: &Database, search: &ListingSearch) -> Result<(), Error> {
+    if !search.words.is_empty() && db.read(has_stale_rows).await? {
+        rebuild_stale_rows(db).await?;
+    }
+    Ok(())
+}
+
 impl FacetService {
     /// Returns the facets of a search as JSON.
     ///
@@ -108,6 +117,7 @@ impl FacetService {
         caller: Caller,
         search: ListingSearch,
     ) -> Result<String, Error> {
+        fill_texts(db, &search).await?;
         self.update(db).await?;
         let viewer = Viewer { organisation_id: caller.organisation_id_or_empty(), admin: caller.admin };
         let filters = self.filters(viewer, &search);
@@ -143,8 +153,9 @@ impl FacetService {
         blocking(move || service.index.read().map(&filters, &stored, zoom)).await
     }
 
-    /// Returns the listings that a search for words or in a box may find, unless they are many. Without this, the
-    /// database would read all listings for rare words of two letters and for small boxes.
+    /// Returns what is known of the matches of a search for words that no index of the database has, or in a box: the
+    /// listings that it may find, unless they are many. Without this, the database would read all listings for rare
+    /// words of two letters and for small boxes.
     ///
     /// # Errors
     /// As [`FacetService::update`].
@@ -153,6 +164,10 @@ impl FacetService {
         db: &Database,
         search: &ListingSearch,
     ) -> Result<Candidates, Error> {
+        fill_texts(db, search).await?;
+        if !search.has_short_words_only() && search.bbox.is_none() {
+            return Ok(Candidates::Unknown);
+        }
         self.update(db).await?;
         // The search compares who may see the found listings.
         let mut filters = SearchFilters::for_viewer(Viewer { organisation_id: "", admin: true }, search);
@@ -187,7 +202,7 @@ impl FacetService {
             return Ok(stored);
         }
         let (service, compared) = (self.clone(), filters.clone());
-        let mut ids = blocking(move || service.index.read().counted_long_texts(&compared)).await?;
+        let mut ids = blocking(move || service.index.read().long_texts_to_compare(&compared)).await?;
         if let Some(wishlist) = &stored.wishlist {
             let wishlist: HashSet<_> = wishlist.iter().collect();
             ids.retain(|id| wishlist.contains(id));

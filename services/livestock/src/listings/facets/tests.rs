@@ -233,7 +233,7 @@ fn the_compared_texts_suffice() {
                 |id: &Id| has_all_words(rows[id].0.search_text.as_deref().unwrap_or_default(), &words);
             let search = ListingSearch { words: words.clone(), ..random_search(rng) };
             for filters in VIEWERS.map(|viewer| SearchFilters::for_viewer(viewer, &search)) {
-                let ids = compared.counted_long_texts(&filters);
+                let ids = compared.long_texts_to_compare(&filters);
                 assert!(ids.is_sorted());
                 let long_texts: HashSet<_> = ids.into_iter().filter(has_words).collect();
                 let matches = StoredMatches { wishlist: None, long_texts };
@@ -279,7 +279,7 @@ fn texts_of_drafts_and_cancelled_listings_are_not_compared() {
         (json!({"query": "x", "minAge": 5.0}), 0, &[], &[]),
     ] {
         let filters = filters(VIEWERS[viewer], &query);
-        assert_eq!(index.counted_long_texts(&filters), of(counted), "{query}");
+        assert_eq!(index.long_texts_to_compare(&filters), of(counted), "{query}");
         assert_eq!(few(index.candidates(&filters, 4)), of(found), "{query}");
     }
     let many = index.candidates(&filters(VIEWERS[0], &json!({"query": "x"})), 0);

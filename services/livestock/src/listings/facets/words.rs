@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use database::Id;
 
-use super::dictionary::Dictionary;
+use super::columns::Dictionary;
 use crate::listings::search::Audience;
 use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 

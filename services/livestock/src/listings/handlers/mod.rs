@@ -2,7 +2,6 @@
 
 mod create;
 mod feed;
-mod map;
 mod public;
 mod publish;
 mod read;

@@ -9,15 +9,14 @@ use common::{
     Workbook,
 };
 
-use super::map::map;
-use super::read::export;
+use super::read::{export, map};
 use super::{PUBLIC_CACHING, check_public_listings};
 use crate::listings::facets::Facets;
-use crate::listings::find_page::{find_page, prepare};
 use crate::listings::map::FeatureCollection;
-use crate::listings::near::parse_search;
-use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings, store};
-use crate::listings::search::FORMATS;
+use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings};
+use crate::listings::search::store::find_page;
+use crate::listings::search::{FORMATS, parse_search};
+use crate::listings::store;
 use crate::{Livestock, examples};
 
 /// Get a public listing
@@ -36,7 +35,7 @@ pub(super) async fn find_public_listing(
     check_public_listings(&service)?;
     let id = path.id()?;
     let reader = visitor.clone();
-    let document = service.db.read(move |c| store::find(c, &reader, id)).await?;
+    let document = service.db.read(move |c| store::find_public(c, &reader, id)).await?;
     let shown = page_of_public_listings(&visitor, &service.image_links, &[document.0], None).await?;
     let (name, value) = PUBLIC_CACHING;
     Ok(JsonResponse::raw(shown.concat()).header(name, value))
@@ -75,24 +74,24 @@ pub(super) async fn search_public_listings(
         let parse = |near| p.parse(accepted, &service.categories, near, errors);
         parse_search(&service.places, &by, p.all(), parse).await
     };
-    let mut search = query.check_async(parse).await?;
+    let search = query.check_async(parse).await?;
     let (caller, (name, value)) = ((*visitor).clone(), PUBLIC_CACHING);
     if search.documents && search.format == Format::GeoJson {
         let shown = map(&service, caller, search, &request).await?;
         return Ok(Either::Left(shown.header(name, value)));
     }
-    prepare(&service.db, &service.facets, &mut search).await?;
     if !search.documents {
         let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
         return Ok(Either::Left(JsonResponse::raw(facets).header(name, value)));
     }
+    let candidates = service.facets.candidates(&service.db, &search).await?;
     if search.format != Format::Json {
-        let list = move |c: &mut _, ids: &_| store::list_by_ids(c, &visitor, ids);
-        let exported = export(&service, caller, search, list).await?;
+        let list = move |c: &mut _, ids: &_| store::list_public_by_ids(c, &visitor, ids);
+        let exported = export(&service, caller, (search, candidates), list).await?;
         return Ok(Either::Right(exported.customize().insert_header(PUBLIC_CACHING)));
     }
     let (page, near) = (search.page.clone(), search.near);
-    let mut found = find_page(&service.db, caller, search).await?;
+    let mut found = find_page(&service.db, caller, search, candidates).await?;
     found.documents = page_of_public_listings(&visitor, &service.image_links, &found.documents, near).await?;
     Ok(Either::Left(found.response(&request, &service.public_url, &page).header(name, value)))
 }

@@ -5,20 +5,20 @@ use actix_web::{Either, HttpRequest, get};
 use common::system::PublicCall;
 use common::validation::ValidationErrors;
 use common::{
-    Caller, Error, ErrorResponses, Format, IdsParams, JsonResponse, ListParams, PageParams, PathId, Query,
-    Revised, StreamingResponse, Workbook, documents_by_ids, history, stream_by_ids,
+    Caller, Error, ErrorResponses, Format, GEO_JSON_MEDIA_TYPE, IdsParams, JsonResponse, ListParams,
+    MAX_FEATURES, PageParams, PathId, Query, StreamingResponse, WithEtag, Workbook, documents_by_ids,
+    history, stream_by_ids,
 };
 use database::{AnyConnection, Id, Json};
 
-use super::map::map;
 use crate::listings::csv_columns::table_layout;
 use crate::listings::events::{self, ListingEvent};
 use crate::listings::facets::Facets;
-use crate::listings::find_page::{find_page, prepare};
-use crate::listings::map::FeatureCollection;
+use crate::listings::map::{FeatureCollection, points};
 use crate::listings::model::Listing;
-use crate::listings::near::parse_search;
-use crate::listings::search::{FORMATS, ListingSearch, ListingSearchParams, store as search_store};
+use crate::listings::search::{
+    Candidates, FORMATS, ListingSearch, ListingSearchParams, parse_search, store as search_store,
+};
 use crate::listings::store;
 use crate::{Livestock, examples};
 
@@ -34,7 +34,7 @@ pub(super) async fn find_listing(
     caller: Caller,
     path: PathId,
     service: Data<Livestock>,
-) -> Result<Revised, Error> {
+) -> Result<WithEtag, Error> {
     let id = path.id()?;
     let read = move |c: &mut _| {
         let mut found = store::find_revised(c, &caller, id)?;
@@ -107,23 +107,59 @@ pub(super) async fn search_listings(
         let parse = |near| p.parse(accepted, &service.categories, near, errors);
         parse_search(&service.places, &by, p, parse).await
     };
-    let mut search = query.check_async(parse).await?;
+    let search = query.check_async(parse).await?;
     if search.documents && search.format == Format::GeoJson {
         return map(&service, caller, search, &request).await.map(Either::Left);
     }
-    prepare(&service.db, &service.facets, &mut search).await?;
     if !search.documents {
         let facets = service.facets.facets(&service.db, service.categories.clone(), caller, search).await?;
         return Ok(Either::Left(JsonResponse::raw(facets)));
     }
+    let candidates = service.facets.candidates(&service.db, &search).await?;
     if search.format != Format::Json {
         let reader = caller.clone();
         let list = move |c: &mut _, ids: &_| store::list_by_ids(c, &reader, ids);
-        return export(&service, caller, search, list).await.map(Either::Right);
+        return export(&service, caller, (search, candidates), list).await.map(Either::Right);
     }
     let page = search.page.clone();
-    let found = find_page(&service.db, caller, search).await?;
+    let found = search_store::find_page(&service.db, caller, search, candidates).await?;
     Ok(Either::Left(found.response(&request, &service.public_url, &page)))
+}
+
+/// Answers a search with a map: its listings as points, or as clusters, up to 10,000.
+pub(super) async fn map(
+    service: &Livestock,
+    caller: Caller,
+    mut search: ListingSearch,
+    request: &HttpRequest,
+) -> Result<JsonResponse, Error> {
+    search.page.limit = search.page.limit.min(MAX_FEATURES);
+    // In a box or within a distance are only listings with coordinates.
+    let may_lack_coordinates = search.bounding_area().is_none();
+    let counts = if search.cluster_zoom.is_some() || may_lack_coordinates {
+        Some(service.facets.map(&service.db, &caller, &search).await?)
+    } else {
+        None
+    };
+    let without_coordinates = counts.as_ref().map_or(0, |counts| counts.without_coordinates);
+    if let (Some(_), Some(counts)) = (search.cluster_zoom, counts) {
+        let total: u64 = counts.clusters.iter().map(|cluster| u64::from(cluster.count)).sum();
+        let map = FeatureCollection::of_clusters(counts.clusters, search.page.limit, without_coordinates);
+        let response = JsonResponse::json(&map)?.media_type(GEO_JSON_MEDIA_TYPE);
+        return Ok(if search.count { response.header("X-Total-Count", total.to_string()) } else { response });
+    }
+    let candidates = service.facets.candidates(&service.db, &search).await?;
+    let (page, audience, categories) = (search.page.clone(), search.audience, service.categories.clone());
+    let mut found = search_store::find_page(&service.db, caller, search, candidates).await?;
+    let (documents, is_truncated) = (std::mem::take(&mut found.documents), found.next.is_some());
+    // Thousands of listings take some tenths of a second.
+    let write = move || {
+        let features = points(&documents, &categories, audience)?;
+        JsonResponse::json(&FeatureCollection::new(features, is_truncated, without_coordinates))
+    };
+    let written = actix_web::web::block(write).await.map_err(|error| Error::Internal(error.into()))?;
+    let response = written?.media_type(GEO_JSON_MEDIA_TYPE);
+    Ok(found.add_headers(response, request, &service.public_url, &page))
 }
 
 /// Streams all listings of a search as CSV or XLSX, from the offset or cursor of its page up to its limit. `list`
@@ -131,15 +167,16 @@ pub(super) async fn search_listings(
 pub(super) async fn export(
     service: &Livestock,
     caller: Caller,
-    search: ListingSearch,
+    (search, candidates): (ListingSearch, Candidates),
     list: impl Fn(&mut AnyConnection, &[Id]) -> Result<Vec<(Id, Json)>, Error> + Clone + Send + Sync + 'static,
 ) -> Result<StreamingResponse, Error> {
     let (page, now, format) = (search.page.clone(), search.now, search.format);
     let total = {
-        let (caller, search) = (caller.clone(), search.clone());
-        service.db.read_from_standby(move |c| search_store::count(c, &caller, &search)).await?
+        let (caller, search, candidates) = (caller.clone(), search.clone(), candidates.clone());
+        service.db.read_from_standby(move |c| search_store::count(c, &caller, &search, &candidates)).await?
     };
-    let id_batch = move |c: &mut AnyConnection, page: &_| search_store::id_batch(c, &caller, &search, page);
+    let id_batch =
+        move |c: &mut AnyConnection, page: &_| search_store::id_batch(c, &caller, &search, &candidates, page);
     let listings = stream_by_ids(&service.db, page, id_batch, list);
     let layout = table_layout(service.categories.clone(), now);
     Ok(StreamingResponse::new(format, layout, "listings", listings).await?.total(total))

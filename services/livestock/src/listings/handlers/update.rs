@@ -10,12 +10,12 @@ use database::Json;
 
 use crate::Livestock;
 use crate::examples;
-use crate::listings::edit::{Editor, ListingPatch, StoredListing, store};
+use crate::listings::edit::{Editor, ListingPatch, StoredListing};
 use crate::listings::events::{Actor, NewEvent};
 use crate::listings::members::changes;
 use crate::listings::model::{Listing, append_warnings};
 use crate::listings::postcodes::{self, Finding};
-use crate::listings::store::mark;
+use crate::listings::store::{self, mark};
 
 /// Edit a listing
 ///

@@ -6,9 +6,10 @@ pub(crate) mod store;
 
 use std::time::Duration;
 
+use common::Error;
+use common::due::DueLoop;
 use common::system::{PlaceClient, PostcodePoint, PostcodeQuery, PublicCall};
 use common::wire::Warning;
-use common::{Error, FailureStreak};
 use database::{Database, Id};
 use futures_util::future::join_all;
 
@@ -81,17 +82,9 @@ pub(crate) struct LocationCompleter<'a> {
 impl LocationCompleter<'_> {
     /// Completes due listings as long as the service runs. `completed` is called after listings were changed.
     pub(crate) async fn run(&self, completed: impl Fn()) {
-        let mut failures = FailureStreak::default();
+        let mut due = DueLoop::new(POLL_INTERVAL, "listings without coordinates cannot be completed");
         loop {
-            let idle = POLL_INTERVAL.mul_f64(rand::random_range(0.8..1.2));
-            let next = self.complete_due(&completed).await;
-            if let Some(error) = failures.first(&next) {
-                tracing::warn!(
-                    error = format!("{error:?}"),
-                    "listings without coordinates cannot be completed"
-                );
-            }
-            tokio::time::sleep(next.ok().flatten().map_or(idle, |next| next.min(idle))).await;
+            due.wait(self.complete_due(&completed).await, None).await;
         }
     }
 

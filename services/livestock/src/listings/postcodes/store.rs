@@ -4,22 +4,22 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use common::Error;
+use common::due::backoff;
 use database::{AnyConnection, Id, Json, Timestamp, shared_now};
 use diesel::prelude::*;
 
 use super::Finding;
-use crate::listings::edit::{self, StoredListing};
+use crate::listings::edit::StoredListing;
 use crate::listings::events::{Actor, NewEvent};
 use crate::listings::members::changes;
 use crate::listings::model::Listing;
+use crate::listings::store;
 use crate::schema::due_locations::{self, dsl as d};
 use crate::schema::listing_events::dsl as e;
 use crate::schema::listings::dsl as l;
 
 /// The lease of a look-up, which includes storing its result.
 const LEASE: Duration = Duration::from_secs(10);
-/// Maximum backoff between look-ups of one postcode.
-const MAX_BACKOFF: Duration = Duration::from_secs(30);
 
 /// Records whether the postcode of a listing is still to be looked up, in the transaction that stores its location.
 pub(crate) fn set_due(c: &mut AnyConnection, listing: Id, is_due: bool) -> Result<(), Error> {
@@ -110,7 +110,7 @@ pub(super) fn finish(c: &mut AnyConnection, id: Id, finding: &Finding) -> Result
         organisation_id: organisation_id.as_deref(),
     };
     let event = NewEvent { changes, ..NewEvent::new(&listing, Some(listing.status), actor) };
-    edit::store::update(c, &stored, &event)?;
+    store::update(c, &stored, &event)?;
     Ok(true)
 }
 
@@ -126,9 +126,7 @@ fn locator(c: &mut AnyConnection, listing: Id) -> Result<(String, Option<String>
 /// Ends the lease of a look-up that failed. The next one is due after a backoff. Does nothing if another look-up has
 /// begun since.
 pub(super) fn postpone(c: &mut AnyConnection, id: Id, attempts: i32) -> Result<(), Error> {
-    let doublings = u32::try_from(attempts.clamp(1, 6)).unwrap_or_default() - 1;
-    let backoff = Duration::from_secs(1 << doublings).min(MAX_BACKOFF);
-    let due = shared_now(c)?.after(backoff);
+    let due = shared_now(c)?.after(backoff(attempts));
     let row = d::due_locations.find(id).filter(d::attempts.eq(attempts));
     diesel::update(row).set(d::due_at.eq(due)).execute(c)?;
     Ok(())

@@ -1,8 +1,6 @@
 //! Active listings as visitors without a token see them, if the deployment shows them (docs/api/listings.md, "Public
 //! listings").
 
-pub(super) mod store;
-
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ mod sorts;
 pub(crate) mod store;
 
 use common::{Format, PageRequest, Sorting};
-use database::{Amount, Id, Timestamp};
+use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -16,8 +16,8 @@ use super::calendar::{born_after, born_until};
 use super::geo::{BoundingArea, BoundingBox, MAX_ROUNDING_KM, Point};
 use super::model::{Kind, Status};
 
-pub(crate) use parameters::{FORMATS, ListingSearchParams, UNKNOWN_NEAR, sort_by};
-pub(crate) use plan::Plan;
+pub(crate) use parameters::{FORMATS, ListingSearchParams, UNKNOWN_NEAR, find_point, parse_search, sort_by};
+pub(crate) use plan::Candidates;
 pub(crate) use sorts::ListingSortKey;
 
 /// The value of `f:status`.
@@ -96,10 +96,6 @@ pub(crate) struct ListingSearch {
     pub(crate) audience: Audience,
     /// Words that a listing must all contain.
     pub(crate) words: Vec<String>,
-    /// If present, no other listings have all words and lie in the box.
-    pub(crate) candidates: Option<Vec<Id>>,
-    /// Whether so many listings lie in the box that reading in the order of the search finds a page soonest.
-    pub(crate) reads_in_order: bool,
     /// The time that dogs' ages are computed for.
     pub(crate) now: Timestamp,
     /// The order of the matches.

@@ -1,8 +1,9 @@
 //! The query parameters of the listing search.
 
+use common::system::{PlaceClient, PostcodeQuery, PublicCall};
 use common::validation::{Code, ValidationErrors};
-use common::wire::{QueryText, comparison_key};
-use common::{Format, PageParams, Sorting, parse_words};
+use common::wire::{Postcode, QueryText, comparison_key};
+use common::{Error, Format, PageParams, Sorting, parse_words};
 use database::{Amount, Timestamp};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -19,6 +20,9 @@ use crate::listings::geo::{BoundingBox, Point};
 pub(crate) const FORMATS: [Format; 4] = [Format::Json, Format::Csv, Format::Xlsx, Format::GeoJson];
 /// The message for a `near` that is not known.
 pub(crate) const UNKNOWN_NEAR: &str = "is no postcode, outward code or sector that is known";
+
+/// The most characters of a postcode.
+const MAX_POSTCODE_CHARS: usize = 10;
 
 /// Query parameters of the search, besides [`PageParams`] (docs/api/listings.md).
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -156,8 +160,6 @@ impl ListingSearchParams {
             cluster_zoom: self.cluster_zoom,
             audience: Audience::Callers,
             words: parse_words(self.query.as_ref(), errors),
-            candidates: None,
-            reads_in_order: false,
             now: Timestamp::now(),
             sorting,
             page,
@@ -231,4 +233,55 @@ fn is_distance(name: &str) -> bool {
 /// Converts an age in months. Saturates at [`Amount::MAX`].
 fn months(age: f64) -> Amount {
     Amount::from_f64(age).unwrap_or(Amount::MAX)
+}
+
+/// Returns the coordinates of a postcode, an outward code or a sector. `None` if it is not known.
+///
+/// # Errors
+/// 503 if system is unavailable.
+pub(crate) async fn find_point(
+    places: &PlaceClient,
+    by: &PublicCall,
+    text: &str,
+) -> Result<Option<Point>, Error> {
+    let Postcode(postcode) = Postcode::parse(text);
+    if !has_form_of_postcode(&postcode) {
+        return Ok(None);
+    }
+    let found = places.find_postcode(by, &PostcodeQuery { postcode, country: None }).await;
+    let found =
+        found.map_err(|cause| Error::Unavailable(cause, "The system service, which has the places,"))?;
+    Ok(found.map(|point| Point { lat: point.lat, lon: point.lon }))
+}
+
+/// Returns whether a text can be a British or Irish postcode or its beginning.
+fn has_form_of_postcode(text: &str) -> bool {
+    (2..=MAX_POSTCODE_CHARS).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ' || byte == b'-')
+        && text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// Parses a search with the point of its parameter `near`, if it has one.
+///
+/// # Errors
+/// As [`find_point`].
+pub(crate) async fn parse_search(
+    places: &PlaceClient,
+    by: &PublicCall,
+    parameters: &ListingSearchParams,
+    parse: impl FnOnce(Option<Point>) -> ListingSearch,
+) -> Result<ListingSearch, Error> {
+    let found = match parameters.near() {
+        Some(text) => find_point(places, by, text).await,
+        None => Ok(None),
+    };
+    match found {
+        Ok(point) => Ok(parse(point)),
+        Err(error) => {
+            // The other parameters are checked nevertheless.
+            parse(Some(Point { lat: 0.0, lon: 0.0 }));
+            Err(error)
+        }
+    }
 }

@@ -4,6 +4,7 @@
 use std::ops::RangeInclusive;
 
 use common::PageRequest;
+use database::Id;
 use database::search::{Nulls, SortValue};
 
 use super::sorts::by_publication;
@@ -65,6 +66,37 @@ impl Plan {
     /// Returns true if connections keep the statements prepared.
     pub(crate) fn is_prepared(self) -> bool {
         self != Self::PerCall
+    }
+}
+
+/// What the index in memory knows of the matches of a search before the database is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Candidates {
+    /// Nothing.
+    #[default]
+    Unknown,
+    /// No other listings have all words and lie in the box.
+    Few(Vec<Id>),
+    /// This many of a number of listings.
+    Many { found: u64, of: u64 },
+}
+
+impl Candidates {
+    /// Returns the listings that are the only ones that the search may find, if they are known.
+    pub(crate) fn ids(&self) -> Option<&[Id]> {
+        if let Self::Few(ids) = self { Some(ids) } else { None }
+    }
+
+    /// Whether so many listings lie in the box of a search that reading in its order finds the page soonest.
+    pub(crate) fn fill_page_in_order(&self, search: &ListingSearch) -> bool {
+        let Self::Many { found, of } = *self else { return false };
+        // The rows that are read in order until the page is full, compared with all in the box.
+        let page_end = u64::try_from(search.page.limit.saturating_add(search.page.offset));
+        let read = page_end.unwrap_or_default().saturating_mul(of) / found.max(1);
+        search.bbox.is_some()
+            && search.within_km().is_none()
+            && search.sorting.by.key != ListingSortKey::Distance
+            && read < found
     }
 }
 
@@ -322,6 +354,19 @@ mod tests {
         let nearest = around(json!({}));
         assert!(matches!(start(&nearest), Start::Rings(rings) if rings.first_km() == Some(FIRST_RING_KM)));
         assert_eq!(Start::of(&search(nearest), true, true), Start::Everywhere);
+    }
+
+    #[test]
+    fn pages_of_a_full_box_are_read_in_order() {
+        let in_box = json!({"bbox": [-5.5, 51.3, -2.6, 53.5], "limit": 20});
+        let in_order = |found, parameters: &Value| {
+            Candidates::Many { found, of: 100_000 }.fill_page_in_order(&search(parameters.clone()))
+        };
+        assert!(in_order(50_000, &in_box));
+        assert!(!in_order(1_001, &in_box), "one in a hundred listings is found");
+        assert!(!in_order(50_000, &json!({"query": "x"})));
+        assert!(!in_order(50_000, &around(json!({"bbox": [-5.5, 51.3, -2.6, 53.5]}))), "nearest first");
+        assert!(!Candidates::Few(Vec::new()).fill_page_in_order(&search(in_box)));
     }
 
     #[test]

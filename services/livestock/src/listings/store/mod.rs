@@ -6,13 +6,14 @@ mod row;
 
 use std::collections::{HashMap, HashSet};
 
-use common::{Caller, Error, Precondition, Revised, system};
+use common::{Caller, Error, Precondition, Visitor, WithEtag, system};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
 use webhooks::{Event, EventDetails, Subject};
 
+use crate::listings::edit::StoredListing;
 use crate::listings::events::{self, Actor, NewEvent};
 use crate::listings::model::{Listing, Status, append_suspended, append_wishlisted};
 use crate::organisations::{check_not_suspended, is_suspended};
@@ -20,8 +21,10 @@ use crate::schema::listing_details::{self, dsl as d};
 use crate::schema::listings::{self, dsl as l};
 use crate::schema::suspended_organisations::dsl as o;
 use crate::schema::wishlists::dsl as w;
+use crate::webhook_events::UPDATED;
 
-pub(super) use rebuild::{RebuildStep, has_stale_rows, rebuild_stale_rows};
+pub(super) use rebuild::has_stale_rows;
+pub(crate) use rebuild::rebuild_stale_rows;
 pub(super) use row::{ListingRow, ROW_VERSION, record_spellings};
 
 /// The reason of the event that closes a listing because of reports.
@@ -219,6 +222,41 @@ fn set_status(
     record_spellings(c, listing)
 }
 
+/// Returns a listing that the caller can see, with its main category.
+///
+/// # Errors
+/// 404 if the listing does not exist, 403 if it belongs to another organisation and was never published.
+pub(crate) fn find_stored(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<StoredListing, Error> {
+    let found = visible(caller).filter(l::id.eq(id)).select((l::document, l::category, l::revision));
+    let Some((document, category, revision)) = found.first::<(Json, i32, i64)>(c).optional()? else {
+        return Err(not_visible(c, id));
+    };
+    Ok(StoredListing { listing: Listing::parse(&document, revision)?, category })
+}
+
+/// Stores the next revision of a listing and its event. Returns its document and revision.
+pub(crate) fn update(
+    c: &mut AnyConnection,
+    before: &StoredListing,
+    event: &NewEvent<'_>,
+) -> Result<WithEtag, Error> {
+    let (listing, revision) = (event.listing, event.listing.revision);
+    let row = ListingRow::of(listing, before.category)?;
+    let document = row.document.clone();
+    diesel::update(listings::table.find(listing.id)).set((row, l::revision.eq(revision))).execute(c)?;
+    set_price_range(c, listing)?;
+    system::record_uploaders(c, listing.id, &listing.files)?;
+    events::store::record(c, event)?;
+    report(c, updated_event(listing), event, &document)?;
+    record_spellings(c, listing)?;
+    Ok(WithEtag { document: document.0, revision })
+}
+
+/// Returns the event that webhooks get after an edit. Editing a draft is none.
+fn updated_event(listing: &Listing) -> Option<&'static str> {
+    (listing.status == Status::Active).then_some(UPDATED)
+}
+
 /// Returns a draft that the caller may publish; `None` if the listing is active already.
 ///
 /// # Errors
@@ -244,12 +282,12 @@ pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Jso
 ///
 /// # Errors
 /// As [`find`].
-pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+pub(crate) fn find_revised(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<WithEtag, Error> {
     let found = visible(caller).filter(l::id.eq(id)).select((l::document, l::revision));
     let Some((document, revision)) = found.first::<(Json, i64)>(c).optional()? else {
         return Err(not_visible(c, id));
     };
-    Ok(Revised { document: document.0, revision })
+    Ok(WithEtag { document: document.0, revision })
 }
 
 /// Appends to documents of active listings that their organisation is suspended, for callers who see these.
@@ -345,7 +383,7 @@ pub(super) fn list_for_reader(
 /// # Errors
 /// 404 if the listing does not exist, 403 if it belongs to another organisation.
 pub(super) fn find_own(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Listing, Error> {
-    let Revised { document, revision } = find_revised(c, caller, id)?;
+    let WithEtag { document, revision } = find_revised(c, caller, id)?;
     let listing = Listing::parse(&Json(document), revision)?;
     listing.check_owner(caller)?;
     Ok(listing)
@@ -363,4 +401,35 @@ pub(super) fn not_visible(c: &mut AnyConnection, id: Id) -> Error {
 /// Returns true if there is a listing with this id.
 pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     Ok(diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c)?)
+}
+
+/// Returns the document of an active listing.
+///
+/// # Errors
+/// 404 if there is no active listing with this id.
+pub(super) fn find_public(c: &mut AnyConnection, visitor: &Visitor, id: Id) -> Result<Json, Error> {
+    visible_to_visitors(visitor)
+        .filter(l::id.eq(id))
+        .select(l::document)
+        .first(c)
+        .optional()?
+        .ok_or(Error::NotFound)
+}
+
+/// Returns the documents of those of these listings that are active, in any order and without what visitors do not see.
+pub(super) fn list_public_by_ids(
+    c: &mut AnyConnection,
+    visitor: &Visitor,
+    ids: &[Id],
+) -> Result<Vec<(Id, Json)>, Error> {
+    let rows: Vec<(Id, Json)> =
+        visible_to_visitors(visitor).filter(l::id.eq_any(ids)).select((l::id, l::document)).load(c)?;
+    let for_visitors =
+        |(id, document): (Id, Json)| Ok((id, Json::of(&document.parse::<Listing>()?.for_visitors())?));
+    rows.into_iter().map(for_visitors).collect()
+}
+
+/// Selects the listings that visitors see: active ones.
+fn visible_to_visitors(visitor: &Visitor) -> Query<'_> {
+    not_suspended(visible_with(visitor, Some(Status::Active)), visitor)
 }

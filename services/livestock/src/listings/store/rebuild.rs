@@ -1,9 +1,10 @@
 //! Rebuilds the rows that an older version of the code wrote.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use common::Error;
-use database::{Amount, AnyConnection, Id, Json, Timestamp};
+use database::{Amount, AnyConnection, Database, Id, Json, Timestamp};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -21,10 +22,12 @@ use crate::schema::listings::{self, dsl as l};
 const VERSION_WITHOUT_TEXT: i32 = 1;
 /// Rows that are rebuilt in one transaction.
 const MAX_REBUILT_ROWS: i64 = 500;
+/// How long a replica waits before it tries again to lock the rebuilding of stale rows.
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What one call of [`rebuild_stale_rows`] did.
+/// What one call of [`rebuild_some`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::listings) enum RebuildStep {
+enum RebuildStep {
     /// Rebuilt some rows. There may be more.
     RebuiltSome,
     /// Found no stale row.
@@ -47,8 +50,22 @@ fn stale_rows() -> Query<'static> {
     l::listings.into_boxed().filter(l::derived.lt(ROW_VERSION)).order(l::derived)
 }
 
+/// Rebuilds all rows that an older version of the service wrote.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn rebuild_stale_rows(db: &Database) -> Result<(), Error> {
+    loop {
+        match db.write(rebuild_some).await? {
+            RebuildStep::FoundNone => return Ok(()),
+            RebuildStep::RebuiltSome => {}
+            RebuildStep::Locked => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
+        }
+    }
+}
+
 /// Rebuilds up to 500 rows that an older version of the code wrote. On PostgreSQL one replica at a time does so.
-pub(in crate::listings) fn rebuild_stale_rows(c: &mut AnyConnection) -> Result<RebuildStep, Error> {
+fn rebuild_some(c: &mut AnyConnection) -> Result<RebuildStep, Error> {
     if let AnyConnection::Postgres(c) = c {
         let lock = sql::<Bool>("pg_try_advisory_xact_lock(hashtext('drover listings derive'))");
         if !diesel::select(lock).get_result::<bool>(c)? {

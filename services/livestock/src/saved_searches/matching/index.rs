@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, RandomState};
 use database::{Id, Timestamp};
 
 use super::model::{ListingToMatch, SearchMatch, terms_of_listing, terms_of_search};
-use crate::listings::{ListingSearch, OneListing, SearchFilters, day};
+use crate::listings::{ListingSearch, SearchFilters, SingleListingMatcher, day};
 
 /// A search in the index.
 #[derive(Debug)]
@@ -115,7 +115,7 @@ impl SearchIndex {
     /// Returns the searches that find a listing and are not newer than its event, in the order of their ids. The
     /// wishlists are not compared.
     pub(crate) fn matches(&self, listing: &ListingToMatch, position: i64) -> Vec<SearchMatch> {
-        let one = OneListing::of(&listing.columns);
+        let one = SingleListingMatcher::of(&listing.columns);
         let mut found: Vec<&IndexedSearch> = self
             .candidates(listing)
             .filter(|search| search.matches_from <= position && one.passes(&search.filters))

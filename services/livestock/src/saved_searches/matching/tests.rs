@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::index::{NewSearch, SearchIndex};
 use super::model::ListingToMatch;
 use crate::categories::Categories;
-use crate::listings::{FacetColumns, ListingSearch, OneListing, SearchFilters};
+use crate::listings::{FacetColumns, ListingSearch, SearchFilters, SingleListingMatcher};
 use crate::saved_searches::parameters::ParameterRules;
 
 /// Breeds, the first ones far more frequent than the others.
@@ -128,7 +128,7 @@ fn insert(index: &mut SearchIndex, n: usize, version: i64, search: &ListingSearc
 
 /// Returns the ids of the searches whose filters a listing passes.
 fn expected(searches: &[ListingSearch], listing: &ListingToMatch) -> Vec<Id> {
-    let one = OneListing::of(&listing.columns);
+    let one = SingleListingMatcher::of(&listing.columns);
     let passes = |search| SearchFilters::of(search).is_some_and(|filters| one.passes(&filters));
     (0..).zip(searches).filter(|(_, search)| passes(search)).map(|(n, _)| id(n)).collect()
 }

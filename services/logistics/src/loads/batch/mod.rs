@@ -22,15 +22,14 @@ mod read_batch;
 mod recognised;
 mod row;
 mod second_reading;
-mod similar;
 mod spooled_import;
 mod store;
 mod table;
 mod template;
-mod unknown;
 mod update;
 mod upload;
 mod validator;
+mod warnings;
 
 use std::collections::HashSet;
 use std::sync::Arc;

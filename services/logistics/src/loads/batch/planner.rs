@@ -16,7 +16,7 @@ use super::spooled_import::SpooledImport;
 use super::store::{record, refuse_repeat, serialize_lookups};
 use super::update::{Edit, EditedLoad, RowChanges, compare};
 use crate::commodities::Catalogue;
-use crate::loads::change::store_change;
+use crate::loads::edit::store_change;
 use crate::loads::history::{Changes, EventType, NewEvent};
 use crate::loads::model::Load;
 use crate::loads::send::may_share_files;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use anyhow::anyhow;
 use common::validation::{Code, FieldError, ValidationErrors};
 use common::wire::{ExternalId, Name, fold};
 use common::{Caller, Error};
@@ -14,7 +15,8 @@ use crate::commodities::Catalogue;
 use crate::loads::address_book::BatchNames;
 use crate::loads::batch::options::CellOptions;
 use crate::loads::batch::upload::DefaultOrganiser;
-use crate::loads::form::{BatchRow, SharedFields, UNKNOWN_COMMODITY};
+use crate::loads::form::{BatchRow, UNKNOWN_COMMODITY};
+use crate::loads::members::{Editor, find_member};
 use crate::loads::model::Load;
 use crate::loads::party::Party;
 use crate::loads::reference::ComparedReference;
@@ -126,7 +128,7 @@ impl BatchRow {
         }
         self.name_own_organisation(context.caller);
         self.find_parties(context, errors)?;
-        let cells = context.keeps_cells.then(|| self.given_cells(commodity_id));
+        let cells = context.keeps_cells.then(|| self.given_cells(commodity_id)).transpose()?;
         let (organiser, carrier) = self.parties(context, errors)?;
         let (reference, delivery_at) = (self.reference.0.clone(), self.delivery_date.start());
         let named = [("organiserId", &organiser), ("carrierId", &carrier)];
@@ -136,50 +138,35 @@ impl BatchRow {
         if !errors.is_empty() {
             return Ok(row);
         }
-        let fields = SharedFields {
-            commodity_id: commodity_id.unwrap_or_default(),
-            reference: self.reference,
-            delivery_date: self.delivery_date,
-            weight: self.weight,
-            ticket_number: self.ticket_number,
-            vehicle_registration: self.vehicle_registration,
-            pickup_postcode: self.pickup_postcode,
-            dropoff_postcode: self.dropoff_postcode,
-            tags: self.tags,
-        };
-        let load = fields.into_load(context.catalogue, context.caller, self.weight_net)?;
+        let (fields, weight_net) = self.into_fields(commodity_id);
+        let load = fields.into_load(context.catalogue, context.caller, weight_net)?;
         row.load = Some(Load { organiser, carrier, batch_id: Some(context.batch_id), ..load });
         Ok(row)
     }
 
     /// Returns the cells that are not blank.
-    fn given_cells(&self, commodity_id: Option<f64>) -> GivenCells {
-        let mut patch = Map::new();
-        let mut add = |name: &str, value: Value| {
-            let is_blank = value.is_null() || value == json!("") || value == json!([]);
-            if !is_blank {
-                patch.insert(name.to_owned(), value);
-            }
+    ///
+    /// # Errors
+    /// 500 if the row cannot be serialized, which is a bug.
+    fn given_cells(&self, commodity_id: Option<f64>) -> Result<GivenCells, Error> {
+        let mut patch = match serde_json::to_value(self) {
+            Ok(Value::Object(cells)) => cells,
+            other => return Err(Error::Internal(anyhow!("a row is not an object: {other:?}"))),
         };
-        add("reference", json!(self.reference));
-        // As loads have it, with which it is compared.
-        let instant = self.delivery_date.start().map(|at| json!(at));
-        add("deliveryDateISO", instant.unwrap_or_else(|| json!(self.delivery_date)));
-        add("commodityId", json!(commodity_id));
-        add("weight", json!(self.weight));
-        add("weightNet", json!(self.weight_net));
-        add("ticketNumber", json!(self.ticket_number));
-        add("vehicleRegistration", json!(self.vehicle_registration));
-        add("pickupPostcode", json!(self.pickup_postcode));
-        add("dropoffPostcode", json!(self.dropoff_postcode));
-        add("tags", json!(self.tags));
-        add("carrierId", json!(self.carrier_id));
-        add("carrierName", json!(self.carrier_name));
-        GivenCells {
+        patch.insert("commodityId".to_owned(), json!(commodity_id));
+        if let Some(instant) = self.delivery_date.start() {
+            // As loads have it, with which it is compared.
+            patch.insert("deliveryDateISO".to_owned(), json!(instant));
+        }
+        patch.retain(|name, value| {
+            let is_blank = value.is_null() || *value == json!("") || *value == json!([]);
+            !is_blank && find_member(name).is_some_and(|member| member.editor != Editor::Nobody)
+        });
+        Ok(GivenCells {
             patch: Value::Object(patch),
             organiser_id: self.organiser_id.as_ref().map(|id| id.0.clone()),
             organiser_name: self.organiser_name.as_ref().map(|name| name.0.clone()),
-        }
+        })
     }
 
     /// Adds the id of the caller's organisation to a party that is given by its name only.

@@ -17,14 +17,12 @@ use super::plan::{Checked, MAX_LISTED, Plan};
 use super::recognised::RecognisedFile;
 use super::row::{GivenCells, RowIdentity};
 use super::second_reading::RowCells;
-use super::similar::{self, SimilarRow, find_similar};
-use super::unknown::UnknownParties;
 use super::upload::disk_error;
-use crate::loads::batches::{self, StoredBatch};
+use super::warnings::{SimilarRow, UnknownParties, find_similar, similar_warnings};
 use crate::loads::model::Load;
 use crate::loads::party::{Creator, PartyNames};
 use crate::loads::reference::{ComparedReference, FoldedHash};
-use crate::loads::store::{CreatedLoad, LoadRow, create_many, find_by_reference};
+use crate::loads::store::{self, CreatedLoad, LoadRow, StoredBatch, create_many, find_by_reference};
 
 /// The number of rows that the second thread prepares at a time: all of an import that is stored in one transaction on
 /// SQLite. Up to three times as many are in memory.
@@ -227,7 +225,7 @@ impl SpooledImport {
         let updates = if_exists == IfExists::Update;
         let new_ids = self.ids.iter().zip(is_new).filter(|(_, is_new)| **is_new).map(|(id, _)| *id);
         let mut warnings = self.warnings.clone();
-        warnings.extend(similar::warnings(&self.similar, &self.identities, is_new));
+        warnings.extend(similar_warnings(&self.similar, &self.identities, is_new));
         warnings.extend(self.unknown.warnings(&self.names, &self.identities, &checked.plans));
         let result = BatchResult {
             count: checked.count(Plan::New),
@@ -261,7 +259,7 @@ impl SpooledImport {
             count: number(checked.count(Plan::New)),
             updated: number(checked.updated),
         };
-        batches::keep(c, &self.caller, &batch)
+        store::keep_batch(c, &self.caller, &batch)
     }
 
     /// Returns the rows of the new loads.

@@ -16,25 +16,6 @@ const COMMODITIES: &str = "Commodities";
 const COLUMNS: &str = "Columns";
 const COLUMN_WIDTH: u16 = 18;
 
-/// What the columns are for, by their names.
-const EXPLANATIONS: [(&str, &str); 16] = [
-    ("reference", "Your reference of the load, up to 100 characters"),
-    ("deliveryDateISO", "The day of the delivery, such as 2026-03-01, or a date-time with offset"),
-    ("organiserId", "The id of the organisation that orders the load. Without organiser and carrier: yours"),
-    ("organiserName", "Its name. It can be left out for your own organisation"),
-    ("carrierId", "The id of the organisation that moves the load"),
-    ("carrierName", "Its name, which is needed with carrierId unless your address book has it"),
-    ("commodityId", "The id of the commodity: see the sheet Commodities. Required without commodityName"),
-    ("commodityName", "The name of the commodity: see the sheet Commodities. Required without commodityId"),
-    ("weight", "The agreed weight in tonnes, up to 1,000"),
-    ("weightNet", "The net weight in tonnes, up to 1,000"),
-    ("weightUnit", "tonne, or empty"),
-    ("vehicleRegistration", "The registration of the vehicle"),
-    ("ticketNumber", "The number of the weighbridge ticket"),
-    ("pickupPostcode", "The postcode where the load is collected"),
-    ("dropoffPostcode", "The postcode where the load is delivered"),
-    ("tags", "Up to 50 labels, separated by semicolons"),
-];
 /// The columns of which every load needs a cell.
 const REQUIRED: [&str; 2] = ["reference", "deliveryDateISO"];
 /// The columns of which every load needs one.
@@ -104,17 +85,16 @@ fn columns(sheet: &mut Worksheet) -> Result<(), XlsxError> {
         sheet.set_column_width(column, width)?;
         sheet.write_with_format(0, column, name, &header())?;
     }
-    for (row, (name, _)) in (1..).zip(stored_columns()) {
+    for (row, (name, column)) in (1..).zip(stored_columns()) {
         let required = match name {
             _ if REQUIRED.contains(&name) => "yes",
             _ if ONE_REQUIRED.contains(&name) => "one of two",
             _ => "",
         };
-        let explanation = EXPLANATIONS.iter().find(|(column, _)| *column == name);
         let headings: Vec<_> =
             ALIASES.iter().filter(|(_, column)| *column == name).map(|(heading, _)| *heading).collect();
         sheet.write_string(row, 0, name)?.write_string(row, 1, required)?;
-        sheet.write_string(row, 2, explanation.map_or("", |(_, text)| *text))?;
+        sheet.write_string(row, 2, column.explanation)?;
         sheet.write_string(row, 3, headings.join(", "))?;
     }
     Ok(())
@@ -143,16 +123,5 @@ fn column_format(kind: Kind) -> Format {
         Kind::Date => Format::new().set_num_format("yyyy-mm-dd"),
         Kind::Number => Format::new(),
         Kind::Text | Kind::Tags => Format::new().set_num_format("@"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn explains_every_column() {
-        let explained: Vec<_> = EXPLANATIONS.iter().map(|(name, _)| *name).collect();
-        assert_eq!(explained, stored_columns().map(|(name, _)| name).collect::<Vec<_>>());
     }
 }

@@ -24,8 +24,8 @@ use super::row::{Namings, ParsedRow, RowContext, RowIdentity, add_own_id, reword
 use super::second_reading::{ReadFile, SecondReading};
 use super::spooled_import::SpooledImport;
 use super::table::{FileRow, Layout, Table};
-use super::unknown::UnknownParties;
 use super::upload::{UploadedFile, parse_form, table_error};
+use super::warnings::UnknownParties;
 use crate::commodities::Catalogue;
 use crate::loads::address_book::{AddressBook, BatchNames};
 use crate::loads::model::Load;

@@ -10,10 +10,9 @@ use database::{AnyConnection, Id};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::loads::batches::{self, StoredBatch};
 use crate::loads::cancel::cancel_many;
 use crate::loads::form::CancelForm;
-use crate::loads::store;
+use crate::loads::store::{self, StoredBatch};
 use crate::{Logistics, examples};
 
 /// List batches
@@ -33,7 +32,7 @@ pub(super) async fn list(
 ) -> Result<JsonResponse, Error> {
     let (page, count) = query.check(|p, errors| (p.parse(&Sorting::newest_first(), errors), p.count))?;
     let (caller, read_page) = (caller, page.clone());
-    let found = app.db.read(move |c| batches::list(c, &caller, &read_page, count)).await?;
+    let found = app.db.read(move |c| store::list_batches(c, &caller, &read_page, count)).await?;
     Ok(found.response(&request, &app.public_url, &page))
 }
 
@@ -72,7 +71,7 @@ pub(super) async fn cancel(
     let (id, reason) = (path.id()?, form.reason.map(|reason| reason.0));
     let response = idempotency.run_external(&app.db, fingerprint, async || {
         let reader = caller.clone();
-        app.db.read(move |c| batches::find(c, &reader, id)).await?;
+        app.db.read(move |c| store::find_batch(c, &reader, id)).await?;
         let (mut after, mut count, mut skipped) = (Id::NIL, 0, 0);
         loop {
             let (caller, reason) = (caller.clone(), reason.clone());

@@ -2,10 +2,11 @@
 
 use actix_web::post;
 use actix_web::web::Data;
+use common::system::{self, FoundFiles};
 use common::validation::{Code, ValidationErrors};
 use common::wire::Warning;
 use common::{
-    Authorized, Body, Caller, Effect, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin, system,
+    Authorized, Body, Caller, Effect, Error, ErrorResponses, Idempotency, JsonResponse, MemberOrAdmin,
 };
 
 use crate::Logistics;
@@ -71,31 +72,39 @@ async fn create<F: LoadForm>(
         return Err(FOREIGN_LOAD);
     }
     let run = idempotency.run_effect(&app.db, fingerprint, async || {
-        let found = app.files.look_up(caller, form.files()).await?;
+        let found = match form.files() {
+            [] => None,
+            files => Some(app.files.look_up(caller, files).await?),
+        };
         let owner = form.owner_id().to_owned();
         let warnings: Vec<Warning> =
             form.parties().into_iter().filter_map(|(member, id)| names.warning(member, id)).collect();
-        let load = form.into_load(&app.commodities, caller, &names, found.references()?)?;
-        let share = found.share(caller, load.id, &load.parties(), &load.parties());
+        let files = found.as_ref().map(FoundFiles::references).transpose()?.unwrap_or_default();
+        let load = form.into_load(&app.commodities, caller, &names, files)?;
+        let share = found.and_then(|found| found.share(caller, load.id, &load.parties(), &load.parties()));
         // A read of its own, so that the insert stays one round trip. A block that is stored meanwhile comes too late.
         if let Some(naming) = NamedBy::another_party(&load.parties(), &owner) {
             app.db.read(move |c| check_not_blocked(c, &naming)).await?;
         }
-        let is_statement = share.is_none() && load.files.is_empty();
+        let is_statement = load.files.is_empty();
         let creator = Creator::of(caller);
         let effect = move |c: &mut _| {
             let (response, is_reported) = store::create(c, &load, &creator)?;
-            system::record_share(c, share.as_ref())?;
+            if share.is_some() {
+                system::record_share(c, share.as_ref())?;
+            }
             Ok((response.warnings(&warnings)?, (share.clone(), is_reported)))
         };
-        Ok(if is_statement { Effect::Statement(effect) } else { Effect::Transaction(effect) })
+        Ok(if is_statement { Effect::SingleStatement(effect) } else { Effect::Transaction(effect) })
     });
     let (response, output) = run.await?;
     if let Some((share, is_reported)) = output {
         if is_reported {
             app.webhooks.wake();
         }
-        app.shares.share(share).await;
+        if share.is_some() {
+            app.shares.share(share).await;
+        }
     }
     Ok(response)
 }

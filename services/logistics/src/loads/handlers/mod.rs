@@ -9,7 +9,6 @@ mod correct;
 mod create;
 mod drivers;
 mod feed;
-mod notes;
 mod prove;
 mod read;
 mod send;
@@ -46,7 +45,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(status::reopen)
         .service(collect::collect)
         .service(collect::reject)
-        .service(notes::create)
+        .service(status::add_note)
         .service(update::update)
         .service(status::accept)
         .service(read::find)

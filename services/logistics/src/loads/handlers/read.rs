@@ -6,7 +6,7 @@ use common::validation::ValidationErrors;
 use common::wire::{DateOrDateTime, QueryText};
 use common::{
     Caller, Error, ErrorResponses, Format, IdsParams, JsonResponse, ListParams, PageParams, PageRequest,
-    PathId, Query, Revised, StreamingResponse, TableLayout, Workbook, documents_by_ids, stream_by_ids,
+    PathId, Query, StreamingResponse, TableLayout, WithEtag, Workbook, documents_by_ids, stream_by_ids,
     stream_pages,
 };
 use database::{Database, Id};
@@ -32,7 +32,7 @@ use crate::{Logistics, examples};
     responses((status = 200, body = Load, headers(("ETag" = String, description = "The revision in quotes"))),
         (status = 304, description = "The client knows this revision."), ErrorResponses))]
 #[get("/loads/{id}")]
-pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<Revised, Error> {
+pub(super) async fn find(caller: Caller, path: PathId, app: Data<Logistics>) -> Result<WithEtag, Error> {
     let id = path.id()?;
     app.db.read(move |c| store::find(c, &caller, id)).await
 }

@@ -1,4 +1,4 @@
-//! The operations that accept, cancel and reopen loads.
+//! The operations that accept, cancel and reopen loads, and write notes on them.
 
 use actix_web::post;
 use actix_web::web::Data;
@@ -6,12 +6,11 @@ use common::wire::ActionResult;
 use common::{
     Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, PathId, Precondition,
 };
-
 use serde_json::json;
 
 use super::prove::respond;
 use crate::loads::cancel::cancel as cancel_load;
-use crate::loads::form::{CancelForm, ReopenForm};
+use crate::loads::form::{CancelForm, NoteForm, ReopenForm};
 use crate::loads::history::{Change, EventType, NewEvent, completion_changes};
 use crate::loads::members::changes;
 use crate::loads::model::Load;
@@ -130,6 +129,34 @@ pub(super) async fn reopen(
         let event = NewEvent { reason, changes, ..NewEvent::new(id, EventType::Reopened, &caller) };
         let proof = before.completed_at.map(|_| NewProof::Undone);
         store::update(c, &Update { load: &stored.load, event, proof })
+    };
+    let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
+    app.webhooks.wake();
+    Ok(response)
+}
+
+/// Write a note on a load
+///
+/// Adds a text to the history of a load in any status, for its parties and drivers. It changes nothing else, and raises
+/// no revision. A load has at most 200 notes (409 `limit_reached`), and a user writes at most 60 in an hour.
+#[utoipa::path(operation_id = "create_note", tag = "loads", security(("bearer" = [])),
+    params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD))),
+    request_body = NoteForm, extensions(("x-roles" = json!(["weighbridge"]))),
+    responses((status = 200, body = ActionResult),
+        (status = 429, description = "The user wrote 60 notes in the last hour."), ErrorResponses))]
+#[post("/loads/{id}/notes")]
+pub(super) async fn add_note(
+    caller: Caller,
+    path: PathId,
+    idempotency: Idempotency,
+    body: Body<NoteForm>,
+    app: Data<Logistics>,
+) -> Result<JsonResponse, Error> {
+    let (form, fingerprint) = body.check(|_, _| {})?;
+    let id = path.id()?;
+    let effect = move |c: &mut _| {
+        let note = store::add_note(c, &caller, id, &form.text)?;
+        JsonResponse::json(&ActionResult::created("The note is stored.", note))
     };
     let response = idempotency.run(&app.db, fingerprint, async || Ok(effect)).await?;
     app.webhooks.wake();

@@ -7,18 +7,15 @@ use common::validation::ValidationErrors;
 use common::wire::FileReference;
 use common::{Body, Caller, Error, ErrorResponses, JsonResponse, MergePatch, PathId, Precondition};
 
-use crate::Logistics;
-use crate::examples;
-use crate::loads::change::store_change;
-use crate::loads::edit;
 use crate::loads::form::LoadPatch;
 use crate::loads::members::changes;
 use crate::loads::model::Load;
 use crate::loads::party::PartyNames;
 use crate::loads::send::may_share_files;
-use crate::loads::store;
 use crate::loads::stored_load::StoredLoad;
+use crate::loads::{edit, store};
 use crate::organisations::check_not_blocked;
+use crate::{Logistics, examples};
 
 /// Edit a load
 ///
@@ -79,7 +76,7 @@ pub(super) async fn update(
         }
         let share = files.named.added(&before.files).share(&caller, id, &load.parties(), &load.parties());
         let kept = files.kept.only(&load.files);
-        store_change(c, &caller, &stored, load, changes, &kept, share.into_iter().collect())
+        edit::store_change(c, &caller, &stored, load, changes, &kept, share.into_iter().collect())
     };
     let (response, shares) = app.db.write(effect).await?;
     app.webhooks.wake();

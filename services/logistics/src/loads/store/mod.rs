@@ -3,10 +3,10 @@
 
 mod access;
 mod backfill;
+mod batches;
 mod drivers;
 mod existing;
 mod fulltext;
-mod notes;
 mod rate;
 mod release;
 mod row;
@@ -14,24 +14,27 @@ mod staged;
 mod update_many;
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use common::{Caller, Error, JsonResponse, Precondition, Revised, system};
+use common::{Caller, Error, JsonResponse, Precondition, Reason, WithEtag, system};
 use database::{AnyConnection, Id, Json, Timestamp};
 use diesel::dsl::{AsExprOf, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 
-use super::history::{self, EventType, NewEvent};
+use super::history::{self, Audience, EventType, NewEvent};
 use super::model::Load;
 use super::party::{CreatedBy, Creator};
 use super::proof::{BeforeProof, OriginalProof, Proof};
 use super::status::Action;
 use super::stored_load::StoredLoad;
 use crate::schema::loads::{self, dsl as l};
+
 pub(super) use access::{LoadQuery, Role, exists, sent_before_carrier, sent_to, visible};
 use access::{not_visible, readable};
 pub(crate) use backfill::{backfill_at_start, has_unknown_commodities, run_backfill};
+pub(crate) use batches::{StoredBatch, find_batch, keep_batch, list_batches};
 pub(crate) use drivers::{
     Driver, add_driver, count_sending, driver_ids, drivers_of, list_drivers, remove_driver,
 };
@@ -40,7 +43,7 @@ pub(crate) use existing::{
     newest_of_organisation, newest_of_pair,
 };
 pub(crate) use fulltext::run_fulltext_indexer;
-pub(crate) use notes::add_note;
+use rate::Rate;
 use release::Revocation;
 pub(crate) use release::{carried_since, history_reader, release_carrier};
 pub(super) use row::LoadRow;
@@ -59,6 +62,12 @@ type CreatorOf<'a> =
 
 /// The event of a new load.
 const CREATED: &str = "load.created";
+
+/// Maximum number of notes on a load.
+const MAX_NOTES: i64 = 200;
+/// The limit on the notes of a user.
+const NOTES: Rate =
+    Rate { table: "user_notes", actor: "user_id", maximum: 60, period: Duration::from_secs(3_600) };
 
 /// Inserts a load and the deliveries of its event, on PostgreSQL with one statement unless it has files. Returns the
 /// load as the response, and true if there are deliveries.
@@ -121,12 +130,12 @@ pub(crate) fn create_many(c: &mut AnyConnection, rows: &[LoadRow]) -> Result<(),
 ///
 /// # Errors
 /// 404 if there is no such load, 403 if the caller may not read it.
-pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<Revised, Error> {
+pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<WithEtag, Error> {
     let query = readable(caller).filter(l::id.eq(id)).select((l::document, l::revision));
     let Some((document, revision)) = query.first::<(Json, i64)>(c).optional()? else {
         return Err(not_visible(c, id));
     };
-    Ok(Revised { document: document.0, revision })
+    Ok(WithEtag { document: document.0, revision })
 }
 
 /// Returns a load that the caller may read.
@@ -424,4 +433,35 @@ pub(crate) fn accept(
         update(c, &Update { load: &load, event, proof: None })?;
     }
     Ok(awaits_acceptance)
+}
+
+/// Stores a note on a load, and its event for webhooks. Returns its id.
+///
+/// # Errors
+/// 404 if there is no such load, 403 if the caller is neither a party nor a driver of it, 409 if it has 200 notes, 429
+/// if the user wrote 60 notes in the last hour.
+pub(crate) fn add_note(c: &mut AnyConnection, caller: &Caller, id: Id, text: &str) -> Result<Id, Error> {
+    lock(c, id)?;
+    let load = find_to_prove(c, caller, id)?.load;
+    announce_one(c, id)?;
+    if history::count_notes(c, id)? >= MAX_NOTES {
+        return Err(Error::conflict(Reason::LimitReached, "This load has 200 notes, which is the most."));
+    }
+    NOTES.count(c, &caller.user_id)?;
+    let organiser = load.organiser.as_ref().and_then(|organiser| organiser.id.as_deref());
+    // A creator that is no party does not read it.
+    let audience = Audience {
+        revision: load.revision,
+        reference: &load.reference,
+        organiser,
+        carrier: load.carrier_id().filter(|carrier| Some(*carrier) != organiser),
+    };
+    let event = NewEvent {
+        text: Some(text),
+        audience: Some(audience),
+        ..NewEvent::new(id, EventType::Noted, caller)
+    };
+    let note = history::record(c, &event)?;
+    report(c, &event, &load)?;
+    Ok(note)
 }

@@ -1,18 +1,16 @@
 //! Limits how many images are decoded at once, how much memory that takes, and how much time of each tenant; and the
 //! metrics of that (docs/metrics.md).
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Error, FairLimiter, FairPermit, TenantLimits};
+use common::{Error, FairLimiter, FairPermit, PeriodLimits, TenantLimits};
 use images::MAX_MEMORY_BYTES;
 use metrics::{
     Counter, Gauge, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge,
     histogram,
 };
-use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
@@ -33,8 +31,6 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// The time that one tenant may decode in a window, on two cores or fewer, and for each further core.
 const TENANT_TIME: Duration = Duration::from_secs(60);
 const TENANT_TIME_PER_CORE: Duration = Duration::from_secs(30);
-/// Number of tenants from which those whose windows have ended are removed.
-const CLEANUP_THRESHOLD: usize = 1024;
 
 /// The outcomes of decodes.
 const OUTCOMES: [&str; 4] = ["made", "too_large", "undecodable", "failed"];
@@ -54,15 +50,8 @@ pub(super) struct Decodes {
     queue: FairLimiter,
     /// The copies that are being made. A second request for the same one waits for the first.
     copies: TenantLimits,
-    /// The time that a tenant may decode in a window.
-    tenant_time: Duration,
-    windows: Mutex<HashMap<String, Window>>,
-}
-
-/// What a tenant decoded since a time.
-struct Window {
-    started: Instant,
-    used: Duration,
+    /// The microseconds that a tenant may decode in a window.
+    tenant_time: PeriodLimits,
 }
 
 /// A place of a request in the queue.
@@ -94,8 +83,12 @@ pub(super) struct Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.decodes.charge(&self.tenant, self.started.elapsed());
+        self.decodes.tenant_time.add(&self.tenant, microseconds(self.started.elapsed()));
     }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 impl Default for Decodes {
@@ -103,6 +96,7 @@ impl Default for Decodes {
         let permits = |mib| Arc::new(Semaphore::new(usize::try_from(mib).unwrap_or(usize::MAX)));
         let further_cores = thread::available_parallelism().map_or(0, |cores| cores.get().saturating_sub(2));
         let further_cores = u32::try_from(further_cores).unwrap_or(u32::MAX);
+        let tenant_time = TENANT_TIME.saturating_add(TENANT_TIME_PER_CORE.saturating_mul(further_cores));
         Self {
             cores: FairLimiter::of_cores(),
             memory: permits(MEMORY_MIB),
@@ -110,8 +104,7 @@ impl Default for Decodes {
             large: TenantLimits::new(1),
             queue: FairLimiter::new(MAX_QUEUED, MAX_QUEUED_PER_TENANT),
             copies: TenantLimits::new(1),
-            tenant_time: TENANT_TIME.saturating_add(TENANT_TIME_PER_CORE.saturating_mul(further_cores)),
-            windows: Mutex::default(),
+            tenant_time: PeriodLimits::new(microseconds(tenant_time), WINDOW),
         }
     }
 }
@@ -185,27 +178,12 @@ impl Decodes {
         Charge { decodes: self.clone(), tenant: tenant.to_owned(), started: Instant::now() }
     }
 
-    fn charge(&self, tenant: &str, time: Duration) {
-        let mut windows = self.windows.lock();
-        if windows.len() >= CLEANUP_THRESHOLD {
-            windows.retain(|_, window| window.started.elapsed() < WINDOW);
-        }
-        let new = || Window { started: Instant::now(), used: Duration::ZERO };
-        let window = windows.entry(tenant.to_owned()).or_insert_with(new);
-        if window.started.elapsed() >= WINDOW {
-            *window = new();
-        }
-        window.used += time;
-    }
-
     /// Checks that the tenant has time left.
     ///
     /// # Errors
     /// 429 otherwise.
     fn check_time(&self, tenant: &str) -> Result<(), Error> {
-        let windows = self.windows.lock();
-        let window = windows.get(tenant).filter(|window| window.started.elapsed() < WINDOW);
-        if window.is_some_and(|window| window.used >= self.tenant_time) {
+        if self.tenant_time.used_up_for(tenant).is_some() {
             return Err(Error::TenantBusy(NO_TIME));
         }
         Ok(())
@@ -286,17 +264,15 @@ mod tests {
     #[test]
     fn the_time_of_a_tenant_is_limited() {
         let decodes = Arc::new(Decodes::default());
-        decodes.charge("a", TENANT_TIME.mul_f32(0.5));
+        let decode = |time: Duration| {
+            let mut charge = decodes.start("a");
+            charge.started -= time;
+        };
+        decode(TENANT_TIME.mul_f32(0.5));
         assert!(decodes.enqueue("a").is_ok());
-        let mut charge = decodes.start("a");
-        charge.started -= decodes.tenant_time;
-        drop(charge);
+        (0..100).for_each(|_| decode(TENANT_TIME));
         assert!(matches!(decodes.enqueue("a"), Err(Error::TenantBusy(_))));
         assert!(decodes.enqueue("b").is_ok());
-        decodes.windows.lock().get_mut("a").unwrap().started -= WINDOW;
-        assert!(decodes.enqueue("a").is_ok(), "a minute later");
-        decodes.charge("a", Duration::from_secs(1));
-        assert_eq!(decodes.windows.lock()["a"].used, Duration::from_secs(1));
     }
 
     #[test]

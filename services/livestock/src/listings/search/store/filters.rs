@@ -1,7 +1,8 @@
 //! The filters of a search as conditions on a branch.
 
-use common::Caller;
+use common::{Caller, Error};
 use database::search::words::{HasWord, containing};
+use database::{AnyConnection, Id};
 use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Double, Text};
@@ -9,11 +10,12 @@ use diesel::sql_types::{Bool, Double, Text};
 use super::sort_key::SquaredChord;
 use crate::listings::geo::squared_chord_of;
 use crate::listings::model::{Status, TYPE_TERM_PREFIX};
-use crate::listings::search::plan::{Branch, BreedColumn, KeyKind};
+use crate::listings::search::plan::{Branch, BreedColumn, Candidates, KeyKind};
 use crate::listings::search::{Audience, CommodityType, ListingSearch, ListingSortKey};
 use crate::listings::search_fields::line;
 use crate::listings::search_text::END_OF_PUBLIC_TEXT;
 use crate::listings::store::{Query, not_suspended, visible_with};
+use crate::organisations::any_suspended;
 use crate::schema::listings::dsl as l;
 use crate::schema::spellings::dsl as s;
 use crate::schema::wishlists::dsl as w;
@@ -31,16 +33,40 @@ pub(crate) struct Reading<'a> {
     pub(crate) fulltext: Option<&'a str>,
     /// Whether there are suspended organisations: their condition costs the indexes that have all columns of a search.
     pub(crate) hides_suspended: bool,
+    /// If present, no other listings have all words and lie in the box.
+    pub(crate) candidates: Option<&'a [Id]>,
+    /// Whether the rows are read in the order of the search, and not by an index of their places.
+    pub(crate) in_order: bool,
+}
+
+impl<'a> Reading<'a> {
+    /// Returns how a caller reads a search.
+    pub(crate) fn new(
+        c: &mut AnyConnection,
+        caller: &'a Caller,
+        search: &'a ListingSearch,
+        candidates: &'a Candidates,
+        fulltext: Option<&'a str>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            caller,
+            search,
+            fulltext,
+            hides_suspended: any_suspended(c)?,
+            candidates: candidates.ids(),
+            in_order: candidates.fill_page_in_order(search),
+        })
+    }
 }
 
 /// Selects the listings of a branch that the caller sees and that pass all filters, with any sort key.
 pub(crate) fn matches<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
-    within_area(matches_anywhere(reading, branch), reading.search, branch)
+    within_area(matches_anywhere(reading, branch), reading, branch)
 }
 
 /// Selects listings as [`matches`] does, but at any distance and in no box.
 pub(crate) fn matches_anywhere<'a>(reading: Reading<'a>, branch: &Branch) -> Query<'a> {
-    let Reading { caller, search, fulltext, hides_suspended } = reading;
+    let Reading { caller, search, fulltext, hides_suspended, candidates, .. } = reading;
     let mut query = with_status(caller, search);
     if hides_suspended {
         query = not_suspended(query, caller);
@@ -59,7 +85,7 @@ pub(crate) fn matches_anywhere<'a>(reading: Reading<'a>, branch: &Branch) -> Que
         query = query.filter(l::max_age.le(age.scaled()).or(l::born.gt(search.born_after(age))));
     }
     query = with_words(query, fulltext, &search.words, search.audience);
-    if let Some(ids) = &search.candidates {
+    if let Some(ids) = candidates {
         query = query.filter(l::id.eq_any(ids));
     }
     if search.has_location {
@@ -145,12 +171,13 @@ fn with_status<'a>(caller: &'a Caller, search: &ListingSearch) -> Query<'a> {
 
 /// Limits a query to listings within the distance and in the box: an index finds the area, then the distance and the
 /// latitude themselves are compared.
-fn within_area<'a>(mut query: Query<'a>, search: &'a ListingSearch, branch: &Branch) -> Query<'a> {
+fn within_area<'a>(mut query: Query<'a>, reading: Reading<'a>, branch: &Branch) -> Query<'a> {
+    let search = reading.search;
     let Some(area) = search.bounding_area() else { return query };
     if let Some(bbox) = search.bbox {
         query = query.filter(l::z.between(*bbox.heights().start(), *bbox.heights().end()));
     }
-    if search.reads_in_order {
+    if reading.in_order {
         if let Some(range) = &branch.longitudes {
             // With the sign, no index finds them.
             let longitude = sql::<Bool>("+listings.lon BETWEEN ").bind::<Double, _>(*range.start());

@@ -7,18 +7,18 @@ use std::collections::HashSet;
 
 use common::{Caller, Error, Format, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, Position, RowSortKey, SortOrder, words};
-use database::{AnyConnection, Id, Json, MultiBackend};
+use database::{AnyConnection, Database, Id, Json, MultiBackend};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::{Bool, Double, Integer, Text};
 
-use super::plan::{Branch, BreedColumn, KeyKind, Plan, Rings, Start};
+use super::plan::{Branch, BreedColumn, Candidates, KeyKind, Plan, Rings, Start};
 use super::{ListingSearch, ListingSortKey};
 use crate::listings::calendar::day;
 use crate::listings::geo::{Cell, squared_chord_of};
+use crate::listings::model::append_distance;
 use crate::listings::store::{mark_suspended, mark_wishlisted};
-use crate::organisations::any_suspended;
 use crate::schema::listings::dsl as l;
 pub(crate) use filters::with_words;
 use filters::{Reading, matches, matches_anywhere, with_sort_key};
@@ -28,16 +28,42 @@ use sort_key::{SortExpression, SquaredChord};
 /// cells, except near the poles.
 const SCANNED_PER_ROW: i64 = 24;
 
+/// Reads a page of a search. Each listing has its distance, if the search has a point and is not public.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn find_page(
+    db: &Database,
+    caller: Caller,
+    search: ListingSearch,
+    candidates: Candidates,
+) -> Result<ResultPage, Error> {
+    let (near, plan) = (search.near.filter(|_| !search.is_public()), Plan::of(&search));
+    let read = move |c: &mut _| read_page(c, &caller, &search, &candidates);
+    let page = match plan {
+        Plan::Reusable => db.read_with_reusable_plan(read).await,
+        Plan::Prepared | Plan::PerCall => db.read(read).await,
+    };
+    let mut page = page?;
+    if let Some(near) = near {
+        let from = near.point.unit_vector();
+        for document in &mut page.documents {
+            append_distance(document, from)?;
+        }
+    }
+    Ok(page)
+}
+
 /// Reads one page of a search: usually one query, and one more for each counted branch if the count was requested.
-pub(crate) fn read_page(
+fn read_page(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &ListingSearch,
+    candidates: &Candidates,
 ) -> Result<ResultPage, Error> {
     let fulltext = fulltext_of(c, search)?;
-    let reading =
-        Reading { caller, search, fulltext: fulltext.as_deref(), hides_suspended: any_suspended(c)? };
-    let has_few_matches = fulltext.is_some() || search.candidates.is_some();
+    let reading = Reading::new(c, caller, search, candidates, fulltext.as_deref())?;
+    let has_few_matches = fulltext.is_some() || reading.candidates.is_some();
     let full = match Start::of(search, matches!(c, AnyConnection::Sqlite(_)), has_few_matches) {
         Start::Cells(cells) => full_page_of_cells(c, reading, cells)?,
         Start::Rings(rings) => full_page_of_rings(c, reading, rings)?,
@@ -165,11 +191,11 @@ pub(crate) fn id_batch(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &ListingSearch,
+    candidates: &Candidates,
     page: &PageRequest,
 ) -> Result<IdBatch, Error> {
     let fulltext = fulltext_of(c, search)?;
-    let reading =
-        Reading { caller, search, fulltext: fulltext.as_deref(), hides_suspended: any_suspended(c)? };
+    let reading = Reading::new(c, caller, search, candidates, fulltext.as_deref())?;
     let Some(query) = merged(reading, &Branch::all(search, page), page) else {
         return Ok(IdBatch::default());
     };
@@ -182,10 +208,11 @@ pub(crate) fn count(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &ListingSearch,
+    candidates: &Candidates,
 ) -> Result<Option<i64>, Error> {
     let fulltext = fulltext_of(c, search)?;
-    let hides_suspended = any_suspended(c)?;
-    count_matches(c, Reading { caller, search, fulltext: fulltext.as_deref(), hides_suspended })
+    let reading = Reading::new(c, caller, search, candidates, fulltext.as_deref())?;
+    count_matches(c, reading)
 }
 
 fn count_matches(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Option<i64>, Error> {
@@ -193,10 +220,9 @@ fn count_matches(c: &mut AnyConnection, reading: Reading<'_>) -> Result<Option<i
         return Ok(None);
     }
     let mut total = 0;
-    // All matches are counted, in no order.
-    let search = &ListingSearch { reads_in_order: false, ..reading.search.clone() };
-    for branch in Branch::to_count(search) {
-        total += matches(Reading { search, ..reading }, &branch).count().get_result::<i64>(c)?;
+    for branch in Branch::to_count(reading.search) {
+        // All matches are counted, in no order.
+        total += matches(Reading { in_order: false, ..reading }, &branch).count().get_result::<i64>(c)?;
     }
     Ok(Some(total))
 }

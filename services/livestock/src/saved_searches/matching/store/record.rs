@@ -12,7 +12,7 @@ use serde::Serialize;
 use uuid::Uuid;
 use webhooks::{Emitted, MAX_DELIVERIES, Subject};
 
-use super::match_events::{self, NewMatchEvent, lock_revision};
+use super::{NewMatchEvent, lock_revision, store_match_events};
 use crate::saved_searches::matching::model::{Lease, ListingMatches, Recorded, SavedSearchCursor};
 use crate::schema::matched_listings::dsl as l;
 use crate::schema::saved_search_cursor::dsl as r;
@@ -95,7 +95,7 @@ pub(in crate::saved_searches::matching) fn record(
         is_complete = reported.is_complete;
     }
     count(c, &counts)?;
-    match_events::store(c, &events)?;
+    store_match_events(c, &events)?;
     if let (true, Some(cursor)) = (is_complete, cursor) {
         diesel::update(r::saved_search_cursor.find(1)).set(cursor).execute(c)?;
     }

@@ -1,16 +1,41 @@
-//! The queries on batches.
+//! The batches that stored something (docs/api/batches.md, "Batches").
 
 use common::{Caller, Error, PageRequest, ResultPage};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::dsl::{exists, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
+use serde::Serialize;
+use utoipa::ToSchema;
 
-use super::model::StoredBatch;
 use crate::schema::load_batches::{self, dsl as b};
 
 /// The number of batches of an organisation that are kept.
 const MAX_BATCHES: i64 = 10_000;
+
+/// A batch that stored something.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = LoadBatch)]
+pub(crate) struct StoredBatch {
+    /// The id of the batch, which the loads that it created show as `batchId`.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) id: Id,
+    /// The names of its files.
+    pub(crate) files: Vec<String>,
+    /// When the batch was stored.
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) created_at: Timestamp,
+    /// Claim `sub` of the user.
+    pub(crate) user_id: String,
+    /// The name of the user.
+    pub(crate) user_name: String,
+    /// The number of loads that it created.
+    pub(crate) count: i64,
+    /// The number of loads that it changed.
+    pub(crate) updated: i64,
+}
 
 type BatchQuery<'a> = load_batches::BoxedQuery<'a, MultiBackend>;
 
@@ -26,7 +51,7 @@ fn visible(caller: &Caller) -> BatchQuery<'_> {
 }
 
 /// Keeps a batch of the caller. Beyond [`MAX_BATCHES`], the oldest one of the organisation goes.
-pub(crate) fn keep(c: &mut AnyConnection, caller: &Caller, batch: &StoredBatch) -> Result<(), Error> {
+pub(crate) fn keep_batch(c: &mut AnyConnection, caller: &Caller, batch: &StoredBatch) -> Result<(), Error> {
     let organisation_id = caller.organisation_id_or_empty();
     let row = (
         b::id.eq(batch.id),
@@ -59,7 +84,7 @@ fn batch(
 }
 
 /// Returns a page of the batches of the caller's organisation, newest first, and the number of all if `count` is true.
-pub(crate) fn list(
+pub(crate) fn list_batches(
     c: &mut AnyConnection,
     caller: &Caller,
     page: &PageRequest,
@@ -79,7 +104,7 @@ pub(crate) fn list(
 ///
 /// # Errors
 /// 404 if there is no such batch, 403 if it is that of another organisation.
-pub(crate) fn find(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
+pub(crate) fn find_batch(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(), Error> {
     if visible(caller).filter(b::id.eq(id)).select(b::id).first::<Id>(c).optional()?.is_some() {
         return Ok(());
     }
