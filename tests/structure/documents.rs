@@ -1,8 +1,11 @@
 //! Rules on the OpenAPI documents of the services.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::files::Files;
+
+/// The page whose table says who may call which operation.
+const PERMISSIONS: &str = "docs/api/authentication.md";
 
 /// Returns the request bodies, required parameters, form fields and successful responses without an example.
 ///
@@ -76,12 +79,78 @@ pub fn missing_descriptions(files: &Files) -> Vec<String> {
     violations
 }
 
+/// Returns the operations that the table of permissions does not name, or of which it says something else than the
+/// document, and the requests of the table that are no operations.
+pub fn wrong_permissions(files: &Files) -> Vec<String> {
+    let rows = permissions(files.get(PERMISSIONS).map_or("", String::as_str));
+    let operations = operations(files);
+    let mut violations = Vec::new();
+    for operation in &operations {
+        let own: Vec<_> = rows.iter().filter(|row| row.requests.iter().any(|it| operation.is(it))).collect();
+        let needs_token = operation.value["security"].as_array().is_some_and(|schemes| !schemes.is_empty());
+        let is_for_admin = operation.value["x-roles"] == json!(["admin"]);
+        let wrong = if own.is_empty() {
+            "is missing: add who may call it"
+        } else if own.iter().any(|row| row.needs_token != needs_token) {
+            "has to be under \"Without a token\" if it needs none, and nowhere else"
+        } else if is_for_admin && !own.iter().any(|row| row.allowed.contains("only `admin`")) {
+            "is for `admin` only"
+        } else {
+            continue;
+        };
+        violations.push(format!("{PERMISSIONS}: {} of {} {wrong}", operation.id, operation.file));
+    }
+    let requests = rows.iter().flat_map(|row| &row.requests);
+    let unknown = requests.filter(|request| !operations.iter().any(|operation| operation.is(request)));
+    violations.extend(unknown.map(|request| format!("{PERMISSIONS}: no service has `{request}`")));
+    violations
+}
+
+/// A row of the table of permissions.
+struct Permission<'a> {
+    requests: Vec<&'a str>,
+    allowed: &'a str,
+    needs_token: bool,
+}
+
+fn permissions(page: &str) -> Vec<Permission<'_>> {
+    let mut rows = Vec::new();
+    let mut needs_token = true;
+    let table = page.lines().skip_while(|line| !line.starts_with("| Operation | Requests under `/v1` |"));
+    for row in table.take_while(|line| line.starts_with('|')) {
+        let [_, operation, requests, allowed, _] = row.split('|').map(str::trim).collect::<Vec<_>>()[..]
+        else {
+            continue;
+        };
+        if operation.starts_with("**") {
+            needs_token = operation != "**Without a token**";
+        } else {
+            let in_backticks = requests.split('`').skip(1).step_by(2);
+            let requests = in_backticks.filter(|text| text.contains(" /")).collect();
+            rows.push(Permission { requests, allowed, needs_token });
+        }
+    }
+    rows
+}
+
 /// An operation of a document.
 struct Operation<'a> {
     file: &'a str,
     document: Value,
     id: String,
     value: Value,
+}
+
+impl Operation<'_> {
+    /// Returns true if a request of the table of permissions, such as `GET /loads` or `* /webhooks/{id}…`, is this
+    /// operation.
+    fn is(&self, request: &str) -> bool {
+        let Some((method, path)) = self.id.split_once(" /v1") else { return false };
+        let Some((named_method, named_path)) = request.split_once(' ') else { return false };
+        let is_path =
+            named_path.strip_suffix('…').map_or(path == named_path, |start| path.starts_with(start));
+        is_path && ["*", method].contains(&named_method)
+    }
 }
 
 fn operations(files: &Files) -> Vec<Operation<'_>> {

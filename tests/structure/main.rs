@@ -43,6 +43,7 @@ rules! {
     secret_settings_are_secret_strings: services::bare_secrets,
     only_stores_use_diesel: services::diesel,
     openapi_documents_have_examples: documents::missing_examples,
+    the_guide_says_who_may_call_each_operation: documents::wrong_permissions,
     openapi_documents_describe_their_operations: documents::missing_descriptions,
     handlers_are_in_modules_named_handlers: modules::handlers,
     only_handlers_use_the_state_of_a_service: modules::state,

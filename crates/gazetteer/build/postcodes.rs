@@ -1,5 +1,5 @@
-//! Unpacks the postcodes (format GBPC3, `data/README.md`), splits them into tables and replaces the names of
-//! authorities by region numbers.
+//! Unpacks the postcodes (format GBPC3, `data/rebuild/postcodes_reference.py`), splits them into tables and replaces
+//! the names of authorities by region numbers.
 
 use std::fs::File;
 use std::io::Read;

@@ -207,8 +207,8 @@ row! {
 }
 
 row! {
-    /// A row of `SECTORS`, as the format GBPC3 (`data/README.md`) defines it. Latitudes and longitudes are in units of
-    /// 1e-4 degree.
+    /// A row of `SECTORS`, as the format GBPC3 (`data/rebuild/postcodes_reference.py`) defines it. Latitudes and
+    /// longitudes are in units of 1e-4 degree.
     SectorRow {
         /// Code of the district, padded with spaces.
         outward: [u8; 4],

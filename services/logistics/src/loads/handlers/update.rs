@@ -19,9 +19,9 @@ use crate::{Logistics, examples};
 
 /// Edit a load
 ///
-/// A merge patch (RFC 7396) of an upcoming load. The organiser, the carrier that created the load and `admin` can
-/// change all members of the patch. Another carrier can change only `vehicleRegistration`, `ticketNumber`,
-/// `weightNet` and `files`.
+/// A merge patch (RFC 7396) of an upcoming load, or of some members of a collected one. The organiser, the carrier that
+/// created the load and `admin` can change all members of the patch. Another carrier can change only
+/// `vehicleRegistration`, `ticketNumber`, `weightNet` and `files`.
 #[utoipa::path(operation_id = "update_load", tag = "loads", security(("bearer" = [])),
     extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The load's id", example = json!(examples::LOAD)),
