@@ -1,11 +1,10 @@
--- The sums of a range of delivery dates read that range only.
+-- Replace the indexes of sums by others, in which the sums of a range of delivery dates read that range only.
+CREATE INDEX loads_organiser_sums_by_date ON loads (organiser_id, delivery_at, carrier_id, commodity_id, status, weight,
+    weight_net, created_at, completed_at);
+CREATE INDEX loads_carrier_sums_by_date ON loads (carrier_id, delivery_at, organiser_id, commodity_id, status, weight,
+    weight_net, created_at, completed_at) WHERE carrier_id IS NOT NULL;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('loads', 'loads_organiser_sums_by_date', '1000000 5000 10 5 2 2 1 1 1 1'),
+    ('loads', 'loads_carrier_sums_by_date', '1000000 5000 10 5 2 2 1 1 1 1');
 DROP INDEX loads_carrier_sums;
 DROP INDEX loads_organiser_sums;
-CREATE INDEX loads_organiser_sums ON loads (organiser_id, delivery_at, carrier_id, commodity_id, status, weight,
-    weight_net, created_at, completed_at);
-CREATE INDEX loads_carrier_sums ON loads (carrier_id, delivery_at, organiser_id, commodity_id, status, weight,
-    weight_net, created_at, completed_at) WHERE carrier_id IS NOT NULL;
-DELETE FROM sqlite_stat1 WHERE idx IN ('loads_organiser_sums', 'loads_carrier_sums');
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
-    ('loads', 'loads_organiser_sums', '1000000 5000 10 5 2 2 1 1 1 1'),
-    ('loads', 'loads_carrier_sums', '1000000 5000 10 5 2 2 1 1 1 1');
