@@ -40,9 +40,10 @@ impl DueLoop {
             tracing::warn!(error = format!("{error:?}"), "{}", self.failure);
         }
         let time = next.ok().flatten().map_or(idle, |next| next.min(idle));
-        match wake {
-            Some(wake) => drop(timeout(time, wake.notified()).await),
-            None => sleep(time).await,
+        if let Some(wake) = wake {
+            let _ = timeout(time, wake.notified()).await;
+        } else {
+            sleep(time).await;
         }
     }
 }

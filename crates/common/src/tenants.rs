@@ -1,6 +1,6 @@
 //! Limits how many requests or calls of each tenant run at once, so that one tenant cannot occupy the whole service.
-//! [`TenantLimits`] limits each tenant, [`FairLimiter`] also all of them together, [`PeriodLimits`] what each tenant uses
-//! in a period.
+//! [`TenantLimits`] limits each tenant, [`FairLimiter`] also all of them together, [`PeriodLimits`] what each tenant
+//! uses in a period.
 
 use std::collections::HashMap;
 use std::sync::Arc;

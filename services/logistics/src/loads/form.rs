@@ -119,7 +119,6 @@ pub(crate) struct BatchRow {
     #[schema(minimum = 0, maximum = 1000)]
     pub(super) weight_net: Option<f64>,
     /// The unit of both weights: `tonne`, in any case, or empty.
-    #[serde(skip_serializing)]
     pub(super) weight_unit: Option<QueryText>,
     pub(super) vehicle_registration: Option<Registration>,
     pub(super) ticket_number: Option<Reference>,

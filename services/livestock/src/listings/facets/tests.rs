@@ -12,10 +12,10 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
 use super::filters::{SearchFilters, Viewer};
-use super::index::{Candidates, FacetIndex};
+use super::index::FacetIndex;
 use super::model::{FacetColumns, ListingChanges, Spelling, StoredMatches};
 use crate::categories::Categories;
-use crate::listings::search::{ListingSearch, ListingSearchParams};
+use crate::listings::search::{Candidates, ListingSearch, ListingSearchParams};
 use crate::listings::search_fields::line;
 use crate::listings::search_text::has_all_words;
 use crate::listings::store::ROW_VERSION;
@@ -250,7 +250,7 @@ fn the_compared_texts_suffice() {
 fn few(candidates: Candidates) -> Vec<Id> {
     match candidates {
         Candidates::Few(ids) => ids,
-        Candidates::Many { .. } => panic!("{candidates:?}"),
+        Candidates::Unknown | Candidates::Many { .. } => panic!("{candidates:?}"),
     }
 }
 
