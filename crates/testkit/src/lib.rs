@@ -25,16 +25,17 @@ pub use in_process::{
     bad_response::BadResponse,
     block_on,
     database::{Backend, TestDatabase, execute, execute_on_server, options},
+    feed::{FollowedResource, assert_feed_beside_writers, assert_feed_streams, assert_feed_waits},
     hostile::{
         assert_control_characters_are_refused, assert_errors_hide_internals,
         assert_parameters_resist_injection,
     },
     privacy::{ErasedUser, PERSONAL_DATA, user_with_personal_data},
-    process::{CommandOutput, Process, run_command},
+    process::{CommandOutput, Process, assert_openapi_is_checked_in, run_command},
     receiver::{WebhookReceiver, wait_until, webhook_signature},
     servers::{PgBouncer, PostgresServer, Redis, S3, redis_url},
     standby_exports::assert_exports_read_from_standby,
-    system_stub::SystemStub,
+    system_stub::{SystemStub, file_ids, named_files},
     user::{AUDIENCE, ISSUER, User, jwks_file, key_pem},
 };
 

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_urls_name_one_redis_server() {
+    fn cache_urls_name_one_server() {
         assert!(with_cache("memory:").redis().unwrap().is_none());
         for (url, address, user, password, database) in [
             ("redis://cache", "cache:6379", None, None, 0),

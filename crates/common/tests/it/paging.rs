@@ -5,14 +5,6 @@ use testkit::{App, TestResponse, User};
 
 use crate::echo::{Echo, thing};
 
-/// Returns the URL of a relation in a `Link` header, without the base URL.
-fn link(app: &App, reply: &TestResponse, relation: &str) -> Option<String> {
-    reply.header("link").split(", ").find_map(|link| {
-        let (address, rest) = link.strip_prefix('<')?.split_once(">; rel=\"")?;
-        (rest == format!("{relation}\"")).then(|| address.strip_prefix(&app.url).unwrap().to_owned())
-    })
-}
-
 fn names(reply: &TestResponse) -> Vec<String> {
     let name = |thing: &Value| thing["name"].as_str().unwrap().to_owned();
     reply.json().as_array().unwrap().iter().map(name).collect()
@@ -36,10 +28,10 @@ testkit::on_both! {
         while let Some(path) = next {
             let page = get(&path).send().await;
             assert_eq!(page.status, 200, "{}", page.text());
-            assert!(link(&app, &page, "prev").is_none());
+            assert!(page.link("prev").is_none());
             listed.extend(names(&page));
             assert_eq!(page.header("x-total-count"), "");
-            next = link(&app, &page, "next");
+            next = page.link("next");
             assert!(next.as_ref().is_none_or(|n| n.contains("x=%C3%A4") && n.contains("limit=3")));
             pages += 1;
         }
@@ -47,11 +39,11 @@ testkit::on_both! {
         let second = get("/v1/things?limit=3&offset=3&count=true").send().await;
         assert_eq!(names(&second), all[3..6]);
         assert_eq!(second.header("x-total-count"), "7");
-        let first = get(&link(&app, &second, "prev").unwrap()).send().await;
+        let first = get(&second.link("prev").unwrap()).send().await;
         assert_eq!(names(&first), all[..3]);
-        let after = get(&link(&app, &second, "next").unwrap()).send().await;
+        let after = get(&second.link("next").unwrap()).send().await;
         assert_eq!(names(&after), all[6..]);
-        assert_eq!(names(&get(&link(&app, &after, "first").unwrap()).send().await), all[..3]);
+        assert_eq!(names(&get(&after.link("first").unwrap()).send().await), all[..3]);
         let bad = get("/v1/things?limit=0&offset=-1&cursor=nonsense").send().await;
         assert_eq!(bad.errors(), ["cursor format", "limit range", "offset range"]);
         assert_eq!(get("/v1/things?limit=101").send().await.errors(), ["limit range"]);

@@ -59,7 +59,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn another_replica_shows_them() {
+fn another_replica_on_postgres_shows_them() {
     testkit::block_on(async {
         let one = App::start::<Echo>(Backend::Postgres, ()).await;
         let two = App::start_replica::<Echo>(&one, ()).await;

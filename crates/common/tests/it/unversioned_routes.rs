@@ -96,7 +96,7 @@ fn readiness_reports_unreachable_dependencies() {
 }
 
 #[test]
-fn a_service_without_its_database_is_alive_but_not_ready() {
+fn a_service_without_postgres_is_alive_but_not_ready() {
     testkit::block_on(async {
         let database = TestDatabase::new::<Echo>(Backend::Postgres).await;
         let mut config = testkit::config::<Echo>(&database, ());

@@ -54,7 +54,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn any_value_round_trips() {
+fn any_value_round_trips_on_sqlite_and_postgres() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let both = runtime.block_on(async { [open(Backend::Sqlite).await, open(Backend::Postgres).await] });
     let millis = -62_135_596_800_000_i64..253_402_300_800_000;

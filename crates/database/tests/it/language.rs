@@ -31,7 +31,7 @@ fn failures_are_classified_in_every_language() {
 }
 
 #[test]
-fn roles_that_cannot_choose_english_are_refused() {
+fn postgres_roles_that_cannot_choose_english_are_refused() {
     block_on(async {
         let test = german_database().await;
         let role = format!("r_{}", test.name());

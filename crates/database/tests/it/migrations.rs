@@ -92,7 +92,7 @@ testkit::on_both! {
 }
 
 #[tokio::test]
-async fn role_without_create_privilege_migrates_its_own_schema() {
+async fn postgres_role_without_create_privilege_migrates_its_own_schema() {
     let test = TestDatabase::empty(Backend::Postgres).await;
     let (role, schema) = (format!("role_{}", test.name()), options(&test.url).schema);
     test.execute(&format!(

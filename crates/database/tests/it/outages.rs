@@ -48,23 +48,15 @@ fn execute(c: &mut AnyConnection, statement: &str) -> QueryResult<usize> {
     diesel::sql_query(statement).execute(c)
 }
 
-/// Terminates all connections to a database.
-fn terminate_connections(test: &TestDatabase) {
-    let name = test.name();
-    execute_on_server(&format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
-    ));
-}
-
 #[test]
-fn terminated_connections_are_replaced() {
+fn terminated_connections_to_postgres_are_replaced() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let concurrent = || futures_util::future::join_all((0..4).map(|_| names(&db)));
         concurrent().await;
-        terminate_connections(&test);
+        test.terminate_connections();
         concurrent().await;
-        terminate_connections(&test);
+        test.terminate_connections();
         // Writes are retried too: nothing is committed before COMMIT.
         add(&db, "after").await.unwrap();
         assert_eq!(names(&db).await, ["after"]);
@@ -72,7 +64,7 @@ fn terminated_connections_are_replaced() {
 }
 
 #[test]
-fn interrupted_writes_are_retried_and_commit_once() {
+fn interrupted_writes_to_postgres_are_retried_and_commit_once() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let (name, mut first) = (test.name().to_owned(), true);
@@ -94,7 +86,7 @@ fn interrupted_writes_are_retried_and_commit_once() {
 }
 
 #[test]
-fn writes_interrupted_during_commit_are_not_retried() {
+fn writes_to_postgres_interrupted_during_commit_are_not_retried() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let name = test.name().to_owned();
@@ -116,7 +108,7 @@ fn writes_interrupted_during_commit_are_not_retried() {
 }
 
 #[test]
-fn missing_databases_are_unavailable_within_the_timeout() {
+fn missing_postgres_databases_are_unavailable_within_the_timeout() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let short = Options { wait_timeout: Duration::from_millis(500), ..options(&test.url) };
@@ -134,7 +126,7 @@ fn missing_databases_are_unavailable_within_the_timeout() {
 }
 
 #[test]
-fn lock_timeouts_are_unavailable() {
+fn lock_timeouts_of_postgres_are_unavailable() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let (held, release) = mpsc::channel::<()>();
@@ -166,7 +158,7 @@ fn lock_timeouts_are_unavailable() {
 }
 
 #[test]
-fn read_only_servers_are_unavailable() {
+fn read_only_postgres_is_unavailable() {
     block_on(async {
         let (db, _test) = open(Backend::Postgres).await;
         let written = db.write(|c| {

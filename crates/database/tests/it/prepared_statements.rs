@@ -111,7 +111,7 @@ fn plans(c: &mut AnyConnection) -> Result<(SessionId, (String, i64, i64)), Error
 
 /// Each mode has a connection of its own, so that no call changes the mode of a session.
 #[test]
-fn sessions_keep_their_mode_and_plans() {
+fn sessions_of_postgres_keep_their_mode_and_plans() {
     testkit::block_on(async {
         let read = |c: &mut AnyConnection| {
             let page = things::table.filter(things::name.ge("a")).order(things::name).limit(2);

@@ -71,7 +71,7 @@ fn violations_are_found() {
 
 /// Adding a column locks out readers until the transaction ends.
 #[test]
-fn no_migration_of_postgres_builds_indexes_while_it_locks_out_readers() {
+fn no_migration_builds_indexes_while_it_locks_out_readers() {
     for (_, folders) in SERVICES {
         for (name, script) in scripts(folders, "postgres").range(FIRST_VERSION.to_owned()..) {
             assert_eq!(violations(script), [""; 0], "{name}");

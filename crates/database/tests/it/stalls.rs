@@ -42,7 +42,7 @@ pub(crate) async fn stalling_proxy(url: &str, stalled: &Arc<AtomicBool>) -> Stri
 }
 
 #[test]
-fn calls_to_stalled_servers_are_abandoned_and_later_calls_succeed() {
+fn calls_to_stalled_postgres_are_abandoned_and_later_calls_succeed() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let stalled = Arc::new(AtomicBool::new(false));
@@ -74,7 +74,7 @@ fn calls_to_stalled_servers_are_abandoned_and_later_calls_succeed() {
 }
 
 #[test]
-fn unanswered_commits_have_an_unknown_outcome() {
+fn commits_unanswered_by_postgres_have_an_unknown_outcome() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let stalled = Arc::new(AtomicBool::new(false));
@@ -93,7 +93,7 @@ fn unanswered_commits_have_an_unknown_outcome() {
 }
 
 #[test]
-fn slow_queries_are_not_abandoned() {
+fn slow_queries_of_postgres_are_not_abandoned() {
     block_on(async {
         let test = TestDatabase::empty(Backend::Postgres).await;
         let short = Options { wait_timeout: Duration::from_millis(300), ..options(&test.url) };

@@ -6,20 +6,13 @@ use std::time::Duration;
 
 use database::{Cause, Database, Error};
 use diesel::RunQueryDsl;
-use testkit::{Backend, TestDatabase, block_on, execute_on_server};
+use testkit::{Backend, block_on};
 
 use crate::support::{Thing, insert, names, open};
 
 async fn add_statement(db: &Database, name: &str) -> Result<(), Error> {
     let thing = Thing::named(name);
     db.write_statement(move |c| insert(c, &thing)).await
-}
-
-fn terminate_connections(test: &TestDatabase) {
-    execute_on_server(&format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
-        test.name()
-    ));
 }
 
 testkit::on_both! {
@@ -40,12 +33,12 @@ testkit::on_both! {
 
 /// Idle connections are checked first. So a restarted server fails no statement.
 #[test]
-fn terminated_idle_connections_are_replaced() {
+fn terminated_idle_connections_to_postgres_are_replaced() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         for name in ["a", "b", "c"] {
             add_statement(&db, name).await.unwrap();
-            terminate_connections(&test);
+            test.terminate_connections();
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         assert_eq!(names(&db).await, ["a", "b", "c"]);
@@ -54,7 +47,7 @@ fn terminated_idle_connections_are_replaced() {
 
 /// The connection is lost after the statement was sent: it may be committed, so it does not run again.
 #[test]
-fn lost_connections_leave_the_outcome_unknown() {
+fn lost_connections_to_postgres_leave_the_outcome_unknown() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         let (runs, name) = (Arc::new(AtomicU32::new(0)), test.name().to_owned());
@@ -74,7 +67,7 @@ fn lost_connections_leave_the_outcome_unknown() {
 
 /// PostgreSQL reports the row first and then the failed commit. The statement is not acknowledged.
 #[test]
-fn failures_at_the_commit_are_reported() {
+fn failures_of_postgres_at_the_commit_are_reported() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         test.execute(
@@ -94,11 +87,11 @@ fn failures_at_the_commit_are_reported() {
 
 /// The server reports these failures, so nothing was changed.
 #[test]
-fn failures_of_the_statement_are_known() {
+fn failures_of_the_statement_on_postgres_are_known() {
     block_on(async {
         let (db, test) = open(Backend::Postgres).await;
         test.execute(&format!("ALTER DATABASE {} SET default_transaction_read_only = on", test.name()));
-        terminate_connections(&test);
+        test.terminate_connections();
         tokio::time::sleep(Duration::from_millis(100)).await;
         let result = add_statement(&db, "x").await;
         assert!(matches!(result, Err(Error::Unavailable(Cause::ReadOnly, _))), "{result:?}");

@@ -129,8 +129,14 @@ pub(crate) fn strangers() -> Vec<User> {
     strangers
 }
 
+/// Operations that take an `Idempotency-Key`, whose requests of this test are not repeated: all callers, or only those
+/// with the role `admin`, may call them on resources that exist. Each service repeats them in a test of its own.
+const NOT_REPEATED: [&str; 4] =
+    ["erase_personal_data", "redeliver_notification", "resolve_report", "send_enquiry"];
+
 /// Asserts that each operation of the service enforces its access rule. Operations with authorization answer 401
-/// without a valid token, whatever else is wrong with the request.
+/// without a valid token, whatever else is wrong with the request. Operations with an `Idempotency-Key` answer the same
+/// if a request is repeated with its key, and change nothing.
 ///
 /// # Panics
 /// If an operation has no rule or a rule no operation (the message names it), if a rule occurs twice or is violated.
@@ -169,7 +175,9 @@ pub async fn assert_access_rules(app: &App, rules: Vec<(&str, AccessRule)>) {
             assert_rejects_unauthenticated(app, operation, &forged).await;
             assert_roles(app, operation, &rule).await;
         }
-        assert_rule(app, operation, rule).await;
+        let is_repeated = assert_rule(app, operation, rule).await;
+        let may_be_missing = !operation.takes_key || NOT_REPEATED.contains(&&*operation.id);
+        assert!(is_repeated || may_be_missing, "{}: no request was repeated with its key", operation.id);
     }
     assert!(attacker.accept().is_err(), "keys were fetched from an address in a token");
     assert!(rules_by_id.is_empty(), "rows without an operation: {:?}", rules_by_id.keys());
@@ -197,11 +205,12 @@ async fn assert_rejects_unauthenticated(app: &App, operation: &Operation, forged
     }
 }
 
-async fn assert_rule(app: &App, operation: &Operation, rule: AccessRule) {
+/// Returns true if a request was repeated with its key.
+async fn assert_rule(app: &App, operation: &Operation, rule: AccessRule) -> bool {
     let id = &operation.id;
     let send_as = async |user: &User| send(app, operation, Some(&user.token())).await;
     let (denied, allowed): (Vec<User>, User) = match rule {
-        AccessRule::Public | AccessRule::Signed => return,
+        AccessRule::Public | AccessRule::Signed => return false,
         AccessRule::AnyCaller(_) => (vec![], User::individual("nobody")),
         AccessRule::Admin => (strangers(), User::admin()),
         AccessRule::Member => (vec![User::individual("nobody"), User::admin()], User::of("stranger")),
@@ -215,10 +224,41 @@ async fn assert_rule(app: &App, operation: &Operation, rule: AccessRule) {
     }
     let response = send_as(&allowed).await;
     assert!(!matches!(response.status, 401 | 403 | 500..), "{id}: {}: {}", allowed.claims, response.text());
+    let mut example = operation.example.clone();
+    if !operation.takes_key || !example.is_object() {
+        return false;
+    }
+    if let Some(files) = example.get_mut("files") {
+        *files = Value::Null;
+    }
+    let request = || app.post(&operation.path()).by(&allowed).header("idempotency-key", "k").json(&example);
+    let first = request().send().await;
+    let is_repeated = first.status == 200;
+    if is_repeated {
+        assert_repeated(id, first, request().send().await);
+    }
+    is_repeated
 }
 
-/// Sends the request of case number `n` as this user. All users share one `Idempotency-Key`, which must not give one
-/// user's stored response to another.
+/// Asserts that a response is that of an earlier request with the same key.
+///
+/// # Panics
+/// If it is another.
+fn assert_repeated(id: &str, first: TestResponse, again: TestResponse) {
+    assert_eq!(again.header("idempotency-replayed"), "true", "{id}: {}", again.text());
+    assert_eq!(again.header("location"), first.header("location"), "{id}");
+    let (mut first, again) = (first.ok(), again.ok());
+    // Secrets are shown only once.
+    for name in ["secret", "clientSecret"] {
+        if again.get(name).is_none() {
+            first.as_object_mut().and_then(|members| members.remove(name));
+        }
+    }
+    assert_eq!(again, first, "{id}");
+}
+
+/// Sends the request of case number `n` as this user. All users and operations share one `Idempotency-Key`, which must
+/// not give one user's stored response to another, nor that of another operation.
 async fn send_case(
     app: &App,
     operation: &Operation,
@@ -230,7 +270,7 @@ async fn send_case(
     assert!(operation.matches(&case.path), "{id}: {} does not match {}", case.path, operation.pattern);
     let request = case.request(app, &operation.method).by(user);
     if operation.method == "POST" {
-        request.header("idempotency-key", &format!("{id}-{n}")).send().await
+        request.header("idempotency-key", &format!("k-{n}")).send().await
     } else {
         request.send().await
     }
@@ -353,7 +393,7 @@ async fn assert_case_refuses_roles(app: &App, operation: &Operation, n: usize, c
     assert_eq!(state(app, case).await, before, "{}: a role changed it", operation.id);
 }
 
-async fn assert_restricted(app: &App, operation: &Operation, cases: &[AccessCase]) {
+async fn assert_restricted(app: &App, operation: &Operation, cases: &[AccessCase]) -> bool {
     let id = &operation.id;
     assert!(!cases.is_empty(), "{id}: no cases");
     for (n, case) in cases.iter().enumerate() {
@@ -373,13 +413,19 @@ async fn assert_restricted(app: &App, operation: &Operation, cases: &[AccessCase
             for user in case.allowed.iter().filter(|_| !succeeded) {
                 let response = send_case(app, operation, n, case, user).await;
                 assert_eq!(response.status, 200, "{id}: {} is allowed: {}", user.claims, response.text());
+                if operation.takes_key {
+                    let before = state(app, case).await;
+                    assert_repeated(id, response, send_case(app, operation, n, case, user).await);
+                    assert_eq!(state(app, case).await, before, "{id}: the repeat changed it");
+                }
             }
         }
         assert!(!case.allowed.is_empty(), "{id}: no user is allowed");
     }
+    operation.takes_key
 }
 
-async fn assert_scoped(app: &App, operation: &Operation, cases: &[AccessCase]) {
+async fn assert_scoped(app: &App, operation: &Operation, cases: &[AccessCase]) -> bool {
     let id = &operation.id;
     assert!(!cases.is_empty(), "{id}: no cases");
     for (n, case) in cases.iter().enumerate() {
@@ -399,6 +445,7 @@ async fn assert_scoped(app: &App, operation: &Operation, cases: &[AccessCase]) {
             assert!(sees(user).await, "{id}: {} does not see it", user.claims);
         }
     }
+    false
 }
 
 /// The paths of webhooks for [`webhook_access_rules`].

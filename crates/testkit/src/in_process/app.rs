@@ -67,6 +67,17 @@ impl App {
         self.call("POST", path)
     }
 
+    /// Reads the pages of a list: the one at this path and those to which the links of each lead.
+    pub async fn pages(&self, user: &User, path: &str) -> Vec<TestResponse> {
+        let (mut pages, mut next) = (Vec::new(), Some(path.to_owned()));
+        while let Some(path) = next {
+            let page = self.get(&path).by(user).send().await;
+            next = page.link("next");
+            pages.push(page);
+        }
+        pages
+    }
+
     /// Returns the body of `/readyz` as soon as the service is ready and a dependency has this state. The checks of
     /// `/readyz` have short timeouts, so on a busy machine one request shows no state, or a wrong one.
     ///
@@ -237,6 +248,22 @@ impl TestResponse {
     /// Returns a header's value, or an empty string without the header.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default()
+    }
+
+    /// Returns path and query of the link with this relation, such as `next`.
+    pub fn link(&self, relation: &str) -> Option<String> {
+        self.header("link").split(", ").find_map(|link| {
+            let (url, rest) = link.strip_prefix('<')?.split_once(">; rel=\"")?;
+            (rest.strip_suffix('"')? == relation).then(|| url[url.find("/v1/").expect("a path")..].to_owned())
+        })
+    }
+
+    /// Returns the entries of a list in a 200 response.
+    ///
+    /// # Panics
+    /// If the status is another, with the body in the message, or the body no list.
+    pub fn entries(self) -> Vec<Value> {
+        self.ok().as_array().expect("a list").clone()
     }
 
     /// Returns the JSON body of a 200 response.

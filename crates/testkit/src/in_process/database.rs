@@ -35,6 +35,24 @@ impl Backend {
         }
     }
 
+    /// SQL of an id.
+    pub fn id(self, id: &str) -> String {
+        match self {
+            Self::Sqlite => format!("X'{}'", id.replace('-', "")),
+            Self::Postgres => format!("'{id}'"),
+        }
+    }
+
+    /// SQL of an id that has the number `n`.
+    pub fn numbered_id(self) -> &'static str {
+        match self {
+            Self::Sqlite => "unhex(printf('019ad00000007000%016x', n))",
+            Self::Postgres => {
+                "('019ad000-0000-7000-' || regexp_replace(lpad(to_hex(n), 16, '0'), '^(.{4})', '\\1-'))::uuid"
+            }
+        }
+    }
+
     /// SQL of a table `numbers (n)` with the numbers from 1 to `last`, for `FROM`.
     pub fn numbers(self, last: usize) -> String {
         match self {
@@ -67,16 +85,23 @@ pub struct TestDatabase {
     _directory: Option<tempfile::TempDir>,
     /// The name of the PostgreSQL database.
     name: Option<String>,
+    /// The schema of the service on PostgreSQL.
+    schema: Option<&'static str>,
 }
 
 /// Executes SQL statements on a new connection to the database at this URL.
 pub fn execute(url: &str, sql: &str) {
+    execute_in(None, url, sql);
+}
+
+/// Executes SQL statements that name tables of this schema without it.
+fn execute_in(schema: Option<&str>, url: &str, sql: &str) {
     if let Some(file) = url.strip_prefix("sqlite://") {
         let mut c = SqliteConnection::establish(file).unwrap();
         c.batch_execute(&format!("PRAGMA busy_timeout=5000; {sql}")).unwrap();
         return;
     }
-    let mut c = PgConnection::establish(url).unwrap();
+    let mut c = connect(schema, url);
     if citus_worker().is_none() {
         return c.batch_execute(sql).unwrap();
     }
@@ -86,12 +111,24 @@ pub fn execute(url: &str, sql: &str) {
     }
 }
 
+fn connect(schema: Option<&str>, url: &str) -> PgConnection {
+    let mut c = PgConnection::establish(url).unwrap();
+    if let Some(schema) = schema {
+        c.batch_execute(&format!("SET search_path TO {schema}, public")).unwrap();
+    }
+    c
+}
+
 impl TestDatabase {
     /// Creates an empty database with the tables of a service. On SQLite the service creates the tables when it starts.
     pub async fn new<S: Service>(backend: Backend) -> Self {
         match backend {
             Backend::Sqlite => Self::file(),
-            Backend::Postgres => tokio::task::spawn_blocking(clone_template::<S>).await.unwrap(),
+            Backend::Postgres => {
+                let mut database = tokio::task::spawn_blocking(clone_template::<S>).await.unwrap();
+                database.schema = Some(S::NAME);
+                database
+            }
         }
     }
 
@@ -105,23 +142,25 @@ impl TestDatabase {
 
     /// Uses the database at a URL, which is not removed.
     pub fn at(url: String) -> Self {
-        Self { url, _directory: None, name: None }
+        Self { url, _directory: None, name: None, schema: None }
     }
 
     fn file() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", directory.path().join("test.sqlite").display());
-        Self { url, _directory: Some(directory), name: None }
+        Self { url, _directory: Some(directory), name: None, schema: None }
     }
 
     /// Returns another handle to the database, which does not remove it when dropped.
     pub(crate) fn shared(&self) -> Self {
-        Self::at(self.url.clone())
+        let mut database = Self::at(self.url.clone());
+        database.schema = self.schema;
+        database
     }
 
-    /// Executes SQL statements on a new connection, without the service.
+    /// Executes SQL statements on a new connection, without the service. They name tables without their schema.
     pub fn execute(&self, sql: &str) {
-        execute(&self.url, sql);
+        execute_in(self.schema, &self.url, sql);
         if self.name.is_some() && citus_worker().is_some() {
             // Facets wait until Citus forgets transactions on several servers, which most requests are not.
             execute(
@@ -131,14 +170,22 @@ impl TestDatabase {
         }
     }
 
-    /// Counts the rows of a table. On PostgreSQL the table's name includes its schema.
+    /// Counts the rows of a table, whose name does not include its schema.
     pub fn count(&self, table: &str) -> i64 {
         let query = diesel::sql_query(format!("SELECT count(*) AS n FROM {table}"));
         let row: RowCount = match self.url.strip_prefix("sqlite://") {
             Some(file) => query.get_result(&mut SqliteConnection::establish(file).unwrap()).unwrap(),
-            None => query.get_result(&mut PgConnection::establish(&self.url).unwrap()).unwrap(),
+            None => query.get_result(&mut connect(self.schema, &self.url)).unwrap(),
         };
         row.n
+    }
+
+    /// Terminates all connections to the database, on PostgreSQL.
+    pub fn terminate_connections(&self) {
+        execute_on_server(&format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
+            self.name()
+        ));
     }
 
     pub(crate) fn query_plan(&self, sql: &str) -> String {
@@ -210,7 +257,7 @@ fn clone_template<S: Service>() -> TestDatabase {
 fn clone_of(template: &str) -> TestDatabase {
     let name = format!("test_{}", Uuid::new_v4().simple());
     execute_on_servers(&format!("CREATE DATABASE {name} TEMPLATE {template}"));
-    TestDatabase { url: url_of(&name), _directory: None, name: Some(name) }
+    TestDatabase { url: url_of(&name), _directory: None, name: Some(name), schema: None }
 }
 
 /// Executes SQL statements in the maintenance database of the test server, as its superuser.

@@ -8,6 +8,7 @@ pub mod access;
 pub mod app;
 pub mod bad_response;
 pub mod database;
+pub mod feed;
 mod forged_tokens;
 pub mod hostile;
 mod operation;

@@ -21,6 +21,8 @@ pub(crate) struct Operation {
     pub(crate) example: Value,
     /// The example, with every text of its schema.
     pub(crate) body: Value,
+    /// Whether it takes an `Idempotency-Key`.
+    pub(crate) takes_key: bool,
     /// Whether the document requires a bearer token.
     pub(crate) secured: bool,
     /// The roles in `x-roles`; `None` without that extension.
@@ -50,6 +52,7 @@ pub(crate) async fn operations(app: &App) -> Vec<Operation> {
     for (pattern, item) in document["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations") {
             let parameters = operation["parameters"].as_array().into_iter().flatten();
+            let takes_key = parameters.clone().any(|p| p["name"] == "Idempotency-Key");
             let query = parameters.filter(|p| p["in"] == "query");
             let bearer = |s: &Value| s.get("bearer").is_some();
             let content = &operation["requestBody"]["content"]["application/json"];
@@ -63,6 +66,7 @@ pub(crate) async fn operations(app: &App) -> Vec<Operation> {
                 roles: operation["x-roles"].as_array().map(|roles| {
                     roles.iter().map(|role| role.as_str().expect("a role").to_owned()).collect()
                 }),
+                takes_key,
                 secured: operation["security"].as_array().is_some_and(|s| s.iter().any(bearer)),
             });
         }

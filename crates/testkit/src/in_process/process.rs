@@ -91,6 +91,17 @@ pub fn run_command(program: &str, settings: &[(&str, &str)], arguments: &[&str])
     }
 }
 
+/// Asserts that the command `openapi` of a service prints the checked-in document.
+///
+/// # Panics
+/// If it prints another one.
+pub fn assert_openapi_is_checked_in(program: &str, checked_in: &str) {
+    let printed = run_command(program, &[], &["openapi"]);
+    assert_eq!(printed.exit_code, Some(0), "{printed:?}");
+    let is_current = printed.stdout.trim() == checked_in.trim();
+    assert!(is_current, "openapi.json is out of date: run `cargo xtask openapi`");
+}
+
 fn command(program: &str, settings: &[(&str, &str)]) -> Command {
     let jwks = jwks_file().display().to_string();
     let defaults = [

@@ -186,52 +186,11 @@ testkit::on_both! {
         }
     }
 
-    async fn a_repeat_with_the_same_key_gets_the_first_response(backend) {
-        let (app, farm) = (start(backend).await, User::of("farm"));
-        let post = |user: &User, listing: Value| {
-            app.post(CATTLE).by(user).header("idempotency-key", "k-1").json(&listing).send()
-        };
-        let first = post(&farm, full()).await;
-        let again = post(&farm, full()).await;
-        assert_eq!(first.header("idempotency-replayed"), "");
-        assert_eq!(again.header("idempotency-replayed"), "true");
-        assert_eq!(again.header("location"), first.header("location"));
-        assert!(!again.header("location").is_empty());
-        assert_eq!(again.ok(), first.ok());
-        let other = post(&farm, with(full(), "/description", json!("other"))).await;
-        assert_eq!(other.error(409), "idempotency_key_reused");
-        post(&User::of("other"), full()).await.ok();
-        // A key belongs to one operation.
-        for (path, category, _, properties) in categories().into_iter().filter(|(path, ..)| *path != CATTLE) {
-            let listing = full_of(category, properties);
-            let post = || app.post(path).by(&farm).header("idempotency-key", "k-1").json(&listing).send();
-            let (one, two) = (post().await, post().await);
-            assert_eq!((one.header("idempotency-replayed"), two.header("idempotency-replayed")), ("", "true"));
-            assert_eq!(one.ok(), two.ok(), "{path}");
-        }
-        assert_eq!(search(&app, &farm, "").await.len(), 6);
-    }
-
-    async fn idempotency_keys_belong_to_user_and_organisation(backend) {
-        let app = start(backend).await;
-        let post = |farm: &User| app.post(CATTLE).by(farm).header("idempotency-key", "k").json(&full()).send();
-        let (one, two) = (User::of("one").with("sub", "ann"), User::of("two").with("sub", "ann"));
-        let (first, second) = (post(&one).await, post(&two).await);
-        assert_eq!(second.header("idempotency-replayed"), "");
-        assert_ne!(first.ok()["id"], second.ok()["id"]);
-    }
 
     async fn normalizes_postcodes(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &with(full(), "/location/address/postcode", json!("ld37eg"))).await;
         let read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
         assert_eq!(read["location"]["address"]["postcode"], "LD3 7EG");
-    }
-
-    async fn a_rejected_request_does_not_use_up_its_key(backend) {
-        let (app, farm) = (start(backend).await, User::of("farm"));
-        let post = |listing: Value| app.post(CATTLE).by(&farm).header("idempotency-key", "k").json(&listing).send();
-        assert_eq!(post(with(full(), "/type", json!("lending"))).await.error(400), "validation_failed");
-        assert_eq!(post(full()).await.status, 200);
     }
 }

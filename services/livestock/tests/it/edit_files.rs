@@ -1,8 +1,8 @@
 //! Files of edited listings.
 
 use livestock::{Livestock, Settings};
-use serde_json::{Value, json};
-use testkit::{App, Backend, SystemStub, User};
+use serde_json::json;
+use testkit::{App, Backend, SystemStub, User, file_ids, named_files};
 
 use crate::lifecycle::{events, patch, to};
 use crate::sample::{create, full, with};
@@ -14,29 +14,21 @@ async fn start_with(backend: Backend, system: &SystemStub) -> App {
     App::start::<Livestock>(backend, settings).await
 }
 
-fn named(ids: &[&str]) -> Value {
-    json!(ids.iter().map(|id| json!({"id": id})).collect::<Vec<_>>())
-}
-
-fn ids(listing: &Value) -> Vec<&str> {
-    listing["files"].as_array().unwrap().iter().map(|file| file["id"].as_str().unwrap()).collect()
-}
-
 testkit::on_both! {
     async fn new_files_of_an_active_listing_are_checked_and_shared(backend) {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let (a, b) = (system.add("a.jpg", &farm), system.add("b.jpg", &farm));
-        let id = create(&app, &farm, &with(full(), "/files", named(&[&a]))).await;
+        let id = create(&app, &farm, &with(full(), "/files", named_files(&[&a]))).await;
         let calls = system.calls().await.len();
-        let listing = patch(&app, &farm, &id, &json!({"files": named(&[&b, &a])})).await.ok();
-        assert_eq!((ids(&listing), &listing["files"][0]["name"]), (vec![b.as_str(), &a], &json!("b.jpg")));
+        let listing = patch(&app, &farm, &id, &json!({"files": named_files(&[&b, &a])})).await.ok();
+        assert_eq!((file_ids(&listing), &listing["files"][0]["name"]), (vec![b.as_str(), &a], &json!("b.jpg")));
         assert_eq!(system.calls().await[calls..], [json!({"ids": [b]}), json!({"ids": [b], "shareWith": ["*"]})]);
         let file = |id: &str, name: &str| json!({"id": id, "name": name});
         let changes = json!({"files": {"from": [file(&a, "a.jpg")], "to": [file(&b, "b.jpg"), file(&a, "a.jpg")]}});
         assert_eq!(events(&app, &id).await[1]["changes"], changes);
         let listing = patch(&app, &farm, &id, &json!({"files": []})).await.ok();
-        assert!(ids(&listing).is_empty());
+        assert!(file_ids(&listing).is_empty());
         assert_eq!(system.calls().await.len(), calls + 2);
     }
 
@@ -44,8 +36,8 @@ testkit::on_both! {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let (a, b) = (system.add("a.jpg", &farm), system.add("b.jpg", &farm));
-        let id = create(&app, &farm, &with(with(full(), "/isDraft", json!(true)), "/files", named(&[&a]))).await;
-        patch(&app, &farm, &id, &json!({"files": named(&[&b])})).await.ok();
+        let id = create(&app, &farm, &with(with(full(), "/isDraft", json!(true)), "/files", named_files(&[&a]))).await;
+        patch(&app, &farm, &id, &json!({"files": named_files(&[&b])})).await.ok();
         assert!(system.shares().await.is_empty());
         to(&app, &farm, &id, "active").send().await.ok();
         assert_eq!(system.shares().await, [json!({"ids": [b], "shareWith": ["*"]})]);
@@ -55,13 +47,13 @@ testkit::on_both! {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let (a, b) = (system.add("a.jpg", &farm), system.add("b.jpg", &farm));
-        let id = create(&app, &farm, &with(full(), "/files", named(&[&a]))).await;
+        let id = create(&app, &farm, &with(full(), "/files", named_files(&[&a]))).await;
         system.archive(&a);
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let alone = App::start_replica::<Livestock>(&app, settings).await;
-        let listing = patch(&alone, &farm, &id, &json!({"files": named(&[&a.to_uppercase()]), "description": "x"})).await.ok();
-        assert_eq!((ids(&listing), &listing["files"][0]["name"]), (vec![a.as_str()], &json!("a.jpg")));
-        assert_eq!(patch(&alone, &farm, &id, &json!({"files": named(&[&a, &b])})).await.error(503), "dependency_unavailable");
+        let listing = patch(&alone, &farm, &id, &json!({"files": named_files(&[&a.to_uppercase()]), "description": "x"})).await.ok();
+        assert_eq!((file_ids(&listing), &listing["files"][0]["name"]), (vec![a.as_str()], &json!("a.jpg")));
+        assert_eq!(patch(&alone, &farm, &id, &json!({"files": named_files(&[&a, &b])})).await.error(503), "dependency_unavailable");
         assert_eq!(events(&app, &id).await.len(), 2);
     }
 
@@ -69,18 +61,18 @@ testkit::on_both! {
         let system = SystemStub::start().await;
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         let (a, b) = (system.add("a.jpg", &farm), system.add("b.jpg", &farm));
-        let id = create(&app, &farm, &with(full(), "/files", named(&[&a]))).await;
+        let id = create(&app, &farm, &with(full(), "/files", named_files(&[&a]))).await;
         let shares = system.shares().await.len();
-        let members = json!({"files": named(&[&b, UNKNOWN]), "tags": 5, "price": {"minPrice": null}});
+        let members = json!({"files": named_files(&[&b, UNKNOWN]), "tags": 5, "price": {"minPrice": null}});
         let errors = ["files[1].id unknown_reference", "price.minPrice required", "tags type"];
         assert_eq!(patch(&app, &farm, &id, &members).await.errors(), errors);
         for user in [&farm, &User::of("other")] {
-            let members = json!({"files": named(&[&a, UNKNOWN])});
+            let members = json!({"files": named_files(&[&a, UNKNOWN])});
             assert_eq!(patch(&app, user, &id, &members).await.errors(), ["files[1].id unknown_reference"]);
         }
         // Refused by its organisation, by the revision, and by the status.
         let path = format!("/v1/listings/{id}");
-        let members = json!({"files": named(&[&b])});
+        let members = json!({"files": named_files(&[&b])});
         assert_eq!(patch(&app, &User::of("other"), &id, &members).await.error(403), "forbidden");
         let stale = app.call("PATCH", &path).by(&farm).header("if-match", "\"9\"").json(&members).send().await;
         assert_eq!(stale.error(412), "precondition_failed");
@@ -94,8 +86,8 @@ testkit::on_both! {
         let (app, farm) = (start_with(backend, &system).await, User::of("farm"));
         for _ in 0..20 {
             let (a, b) = (system.add("a.jpg", &farm), system.add("b.jpg", &farm));
-            let id = create(&app, &farm, &with(with(full(), "/isDraft", json!(true)), "/files", named(&[&a]))).await;
-            let members = json!({"files": named(&[&a, &b])});
+            let id = create(&app, &farm, &with(with(full(), "/isDraft", json!(true)), "/files", named_files(&[&a]))).await;
+            let members = json!({"files": named_files(&[&a, &b])});
             let (published, edited) = tokio::join!(to(&app, &farm, &id, "active").send(), patch(&app, &farm, &id, &members));
             assert_eq!(edited.status, 200);
             if published.status == 409 {

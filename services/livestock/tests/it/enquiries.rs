@@ -13,10 +13,6 @@ fn enquire(app: &App, user: &User, listing: &str) -> TestRequest {
     app.post(&format!("/v1/listings/{listing}/enquiries")).by(user).json(&form)
 }
 
-fn schema(app: &App) -> &'static str {
-    if app.database.url.starts_with("postgres") { "livestock." } else { "" }
-}
-
 fn conflict(reply: testkit::TestResponse) -> String {
     assert_eq!(reply.status, 409);
     reply.json()["body"]["reason"].as_str().unwrap().to_owned()
@@ -85,8 +81,7 @@ testkit::on_both! {
         for (user, query) in [(&buyer, ""), (&buyer, "scope=market&f:type=listing.enquiry"), (&farm, "scope=market&f:type=listing.enquiry")] {
             assert_eq!(all(&app, user, query).await, Vec::<Value>::new());
         }
-        let schema = schema(&app);
-        let deliveries = app.database.count(&format!("{schema}webhook_deliveries WHERE event = 'listing.enquiry'"));
+        let deliveries = app.database.count(&format!("webhook_deliveries WHERE event = 'listing.enquiry'"));
         assert_eq!(deliveries, 1);
     }
 
@@ -133,8 +128,7 @@ testkit::on_both! {
         enquire(&app, &User::individual("ann"), &listings[20]).send().await.ok();
         assert_eq!(list(&app, &farm, "?limit=100").await.len(), 21);
         // Yesterday's do not count.
-        let schema = schema(&app);
-        app.database.execute(&format!("UPDATE {schema}enquiries SET day = day - 1"));
+        app.database.execute(&format!("UPDATE enquiries SET day = day - 1"));
         enquire(&app, &buyer, &listings[0]).send().await.ok();
     }
 
@@ -145,10 +139,9 @@ testkit::on_both! {
         for user in ["ann", "tom"] {
             enquire(&app, &User::individual(user), &id).send().await.ok();
         }
-        let schema = schema(&app);
         let database = app.stop().await;
         let old = backend.hours_ago(25);
-        database.execute(&format!("UPDATE {schema}enquiries SET created_at = {old} WHERE user_id = 'ann'"));
+        database.execute(&format!("UPDATE enquiries SET created_at = {old} WHERE user_id = 'ann'"));
         let settings = Settings { enquiry_retention_days: 1, ..Settings::default() };
         let app = App::start_on::<Livestock>(database, settings).await;
         testkit::wait_until(async || list(&app, &farm, "").await.len() == 1).await;

@@ -1,11 +1,13 @@
 //! The feed of events and its stream.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, User, read_until};
+use testkit::{
+    App, FollowedResource, User, assert_feed_beside_writers, assert_feed_streams, assert_feed_waits,
+    read_until,
+};
 
 use crate::lifecycle::{draft, events, patch, read, revision, to};
 use crate::sample::{create, full, plain, start};
@@ -13,8 +15,7 @@ use crate::saved_searches::save;
 
 /// Returns a page of the feed, once all events are in it: transactions of other tests on the same server delay them.
 async fn page(app: &App, user: &User, query: &str) -> Value {
-    let schema = if app.database.url.starts_with("postgres") { "livestock." } else { "" };
-    let changes = app.database.count(&format!("{schema}listing_events WHERE to_status <> 'draft'"));
+    let changes = app.database.count("listing_events WHERE to_status <> 'draft'");
     testkit::wait_until(async || {
         let found = request(app, &User::admin(), "limit=500").await;
         let types = types(found["events"].as_array().unwrap()).into_iter();
@@ -65,6 +66,40 @@ pub async fn whole_life(app: &App, farm: &User) -> String {
     patch(app, farm, &id, &json!({"tags": ["b"]})).await.ok();
     to(app, farm, &id, "sold").send().await.ok();
     id
+}
+
+struct Listings;
+
+impl FollowedResource for Listings {
+    const ID: &'static str = "listingId";
+    const CREATED: &'static str = "listing.published";
+    const CHANGED: &'static str = "listing.updated";
+    const ADDED: &'static str = "listing.matched";
+
+    fn follower(&self) -> User {
+        User::of("farm")
+    }
+
+    fn bystander(&self) -> (User, &str) {
+        (User::individual("eve"), "scope=market")
+    }
+
+    async fn create(&self, app: &App) -> String {
+        create(app, &User::of("farm"), &full()).await
+    }
+
+    async fn create_unseen(&self, app: &App) {
+        create(app, &User::of("other"), &full()).await;
+        draft(app, &User::of("farm")).await;
+    }
+
+    async fn change(&self, app: &App, id: &str, to: usize) {
+        patch(app, &User::of("farm"), id, &json!({"tags": [to.to_string()]})).await.ok();
+    }
+
+    async fn revision(&self, app: &App, id: &str) -> i64 {
+        revision(app, id).await
+    }
 }
 
 testkit::on_both! {
@@ -208,9 +243,8 @@ testkit::on_both! {
         let buyers = User::of("buyers");
         assert_eq!(matches(&app, &buyers, 1).await.len(), 1);
         let cursor = request(&app, &buyers, "").await["cursor"].as_str().unwrap().to_owned();
-        let schema = if backend == Backend::Postgres { "livestock." } else { "" };
         let old = backend.hours_ago(31 * 24);
-        app.database.execute(&format!("UPDATE {schema}match_events SET at = {old}"));
+        app.database.execute(&format!("UPDATE match_events SET at = {old}"));
         let app = App::start_on::<Livestock>(app.stop().await, Settings::default()).await;
         testkit::wait_until(async || all(&app, &buyers, "f:type=listing.matched").await.is_empty()).await;
         // Its cursor is still one of the feed.
@@ -239,130 +273,30 @@ testkit::on_both! {
     }
 
     async fn a_waiting_request_is_answered_by_the_next_event(backend) {
-        let app = start(backend).await;
-        let (farm, begun) = (User::of("farm"), Instant::now());
-        let now = page(&app, &farm, "after=now").await;
-        let after = now["cursor"].as_str().unwrap();
-        let wait = async |user: User, scope: &str, first: &str| {
-            let found = request(&app, &user, &format!("scope={scope}&after={after}&wait=20")).await;
-            assert_eq!(values(found["events"].as_array().unwrap(), "type"), [first], "{scope}");
-            begun.elapsed()
-        };
-        let act = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            // Events of others do not end the wait of an organisation, nor do drafts.
-            create(&app, &User::of("other"), &full()).await;
-            let id = draft(&app, &farm).await;
-            tokio::time::sleep(Duration::from_millis(700)).await;
-            to(&app, &farm, &id, "cancelled").send().await.ok();
-            begun.elapsed()
-        };
-        let (own, market, acted) = tokio::join!(
-            wait(farm.clone(), "own", "listing.closed"),
-            wait(User::individual("eve"), "market", "listing.published"),
-            act,
-        );
-        assert!(own < acted + Duration::from_secs(2) && market < acted + Duration::from_secs(2), "{own:?} {market:?}");
-        let cursor = page(&app, &farm, "").await["cursor"].as_str().unwrap().to_owned();
-        let begun = Instant::now();
-        let found = request(&app, &farm, &format!("wait=1&after={cursor}")).await;
-        assert_eq!((&found["events"], &found["cursor"]), (&json!([]), &json!(cursor)));
-        assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
+        assert_feed_waits(&start(backend).await, &Listings).await;
     }
 
     async fn a_stream_sends_what_happens(backend) {
+        assert_feed_streams(start(backend).await, &Listings).await;
+    }
+
+    async fn a_stream_of_the_market_is_filtered(backend) {
         let app = start(backend).await;
         let (farm, stranger) = (User::of("farm"), User::individual("eve"));
-        let before = create(&app, &farm, &full()).await;
-        let mut stream = app.get("/v1/events/stream").by(&farm).open().await;
         let mut market = app.get("/v1/events/stream?scope=market&f:type=listing.updated&include=resource").by(&stranger).open().await;
-        assert_eq!(stream.headers()["content-type"], "text/event-stream");
-        read_until(&mut stream, ": open").await;
         read_until(&mut market, ": open").await;
         let id = create(&app, &farm, &full()).await;
-        let text = read_until(&mut stream, &id).await;
-        assert!(text.contains("event: listing.published\ndata: {") && !text.contains(&before), "{text}");
-        let cursor = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
         patch(&app, &farm, &id, &json!({"tags": ["b"]})).await.ok();
-        read_until(&mut stream, "listing.updated").await;
         let text = read_until(&mut market, "\"tags\":[\"b\"]").await;
         assert!(text.contains("event: listing.updated") && !text.contains("listing.published"), "{text}");
-        // A stream that continues has what happened meanwhile.
-        let mut next = app.get("/v1/events/stream?after=now").by(&farm).header("Last-Event-ID", &cursor).open().await;
-        let text = read_until(&mut next, "listing.updated").await;
-        assert!(!text.contains("listing.published"), "{text}");
         let errors = app.get("/v1/events/stream").by(&farm).header("Last-Event-ID", "x").send().await.errors();
         assert!(errors[0].starts_with("Last-Event-ID"), "{errors:?}");
     }
 
     async fn nothing_is_missed_beside_writers(backend) {
-        const WRITERS: usize = 4;
-        const CHANGES: usize = 15;
         let app = start(backend).await;
-        let farm = User::of("farm");
         // Each listing matches, once, while it is edited.
         save(&app, &User::of("farm"), json!({}), true).await;
-        let shared = create(&app, &farm, &full()).await;
-        let write = async |writer: usize| {
-            let id = create(&app, &farm, &full()).await;
-            for n in 1..=CHANGES {
-                patch(&app, &farm, &id, &json!({"tags": [n.to_string()]})).await.ok();
-                patch(&app, &farm, &shared, &json!({"tags": [format!("{writer} {n}")]})).await.ok();
-            }
-        };
-        let expected = 2 * (WRITERS + 1) + 2 * WRITERS * CHANGES;
-        let until = Instant::now() + Duration::from_secs(60);
-        let follow = async {
-            let (mut seen, mut after) = (Vec::new(), String::new());
-            // Transactions of other tests on the same server may delay the last events.
-            loop {
-                let found = request(&app, &farm, &format!("limit=7{after}")).await;
-                seen.extend(found["events"].as_array().unwrap().clone());
-                after = format!("&after={}", found["cursor"].as_str().unwrap());
-                if seen.len() >= expected || Instant::now() > until {
-                    return seen;
-                }
-            }
-        };
-        let write_all = async {
-            tokio::join!(write(0), write(1), write(2), write(3));
-        };
-        let (seen, ()) = tokio::join!(follow, write_all);
-        let ids: BTreeSet<_> = seen.iter().map(|event| event["id"].as_str().unwrap()).collect();
-        assert_eq!((ids.len(), seen.len()), (expected, expected), "events were missed or came twice");
-        let mut of_listing: BTreeMap<&str, Vec<(i64, bool)>> = BTreeMap::new();
-        for event in &seen {
-            let entry = (event["revision"].as_i64().unwrap(), event["type"] == "listing.matched");
-            of_listing.entry(event["listingId"].as_str().unwrap()).or_default().push(entry);
-        }
-        assert_eq!(of_listing.len(), WRITERS + 1);
-        for (id, events) in of_listing {
-            assert!(events.iter().map(|(revision, _)| revision).is_sorted(), "{id}: {events:?}");
-            let changes: Vec<_> = events.iter().filter(|(_, is_match)| !is_match).map(|(revision, _)| *revision).collect();
-            assert_eq!(changes, (1..=revision(&app, id).await).collect::<Vec<_>>(), "{id}");
-        }
+        assert_feed_beside_writers(&app, &Listings).await;
     }
-}
-
-/// The ids of transactions on another server may be smaller.
-#[test]
-fn a_cursor_holds_after_a_move_to_another_server() {
-    testkit::block_on(async {
-        let app = start(Backend::Postgres).await;
-        let farm = User::of("farm");
-        create(&app, &farm, &full()).await;
-        let cursor = page(&app, &farm, "").await["cursor"].as_str().unwrap().to_owned();
-        let (position, n) = cursor.split_once('.').unwrap();
-        let moved = i64::from_str_radix(position, 16).unwrap() + 1_000_000_000;
-        let database = app.stop().await;
-        // Citus takes ALTER TABLE only by itself.
-        database.execute("ALTER TABLE livestock.listing_events DISABLE TRIGGER USER");
-        database.execute("UPDATE livestock.listing_events SET position = position + 1000000000");
-        database.execute("ALTER TABLE livestock.listing_events ENABLE TRIGGER USER");
-        let app = App::start_on::<Livestock>(database, Settings::default()).await;
-        let later = create(&app, &farm, &full()).await;
-        assert_eq!(all(&app, &farm, "").await.len(), 2);
-        let found = page(&app, &farm, &format!("after={moved:x}.{n}")).await;
-        assert_eq!(values(found["events"].as_array().unwrap(), "listingId"), [&later]);
-    });
 }

@@ -63,7 +63,7 @@ const EVENTS: &str = "
     FROM livestock.listings";
 
 #[test]
-fn a_page_reads_few_rows_of_postgresql() {
+fn a_page_reads_few_rows_of_postgres() {
     testkit::block_on(async {
         let app = start(Backend::Postgres).await;
         app.database.execute(SKEWED_LISTINGS);

@@ -193,24 +193,6 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "isWishlisted=true").await.len(), 2);
     }
 
-    async fn a_repeat_with_the_same_key_gets_the_first_response(backend) {
-        let (app, farm) = (start(backend).await, User::of("farm"));
-        let id = draft(&app, &farm).await;
-        let call = |status: &str| to(&app, &farm, &id, status).header("idempotency-key", "k").send();
-        // A rejected request does not use up the key.
-        assert_eq!(call("sold").await.error(409), "conflict");
-        call("active").await.ok();
-        assert_eq!(call("sold").await.header("idempotency-replayed"), "");
-        // A replay is the first response, whatever the listing's status is by then.
-        for status in ["active", "sold"] {
-            let again = call(status).await;
-            assert_eq!(again.header("idempotency-replayed"), "true");
-            assert_eq!(again.ok()["status"], "success");
-        }
-        assert_eq!(call("found").await.error(409), "idempotency_key_reused");
-        assert_eq!(statuses(&app, &id).await, ["draft", "active", "sold"]);
-    }
-
     async fn one_of_many_concurrent_closings_wins(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &full()).await;
@@ -230,7 +212,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn one_of_two_concurrent_closings_on_two_replicas_wins() {
+fn one_of_two_concurrent_closings_on_postgres_wins() {
     testkit::block_on(async {
         let first = start(Backend::Postgres).await;
         let second = App::start_replica::<Livestock>(&first, Settings::default()).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, SystemStub, User};
 
 use crate::lifecycle::{draft, to};
-use crate::sample::{create, full, ids, link, plain, search, start_with, with};
+use crate::sample::{create, full, ids, plain, search, start_with, with};
 use crate::saved_searches::save;
 
 async fn start(backend: Backend) -> App {
@@ -93,32 +93,22 @@ testkit::on_both! {
         let (app, farm) = (start(backend).await, User::of("farm"));
         create_at(&app, &farm, 51.0, -3.0).await;
         let outside = create_at(&app, &farm, 10.0, -3.0).await;
-        let (id, schema) = match backend {
-            Backend::Sqlite => ("unhex(printf('019ad00000007000%016x', n))", ""),
-            Backend::Postgres => (
-                "('019ad000-0000-7000-' || regexp_replace(lpad(to_hex(n), 16, '0'), '^(.{4})', '\\1-'))::uuid", "livestock.",
-            ),
-        };
+        let id = backend.numbered_id();
         let position = if backend == Backend::Sqlite { ("", "") } else { (", position", ", pg_current_xact_id()::text::bigint") };
         app.database.execute(&format!(
-            "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, types, sexes,
+            "INSERT INTO listings (id, organisation_id, kind, status, category, created_at, organisation_key, types, sexes,
                 additional_info, band, lon, x, y, z, public_x, public_y, public_z, document, derived, search_text)
              SELECT {id}, 'b', kind, status, category, created_at, organisation_key, '', '', '', band, lon, x, y, z, public_x,
-                public_y, public_z, document, derived, search_text FROM {schema}listings, {} WHERE band = 510;
-             INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at{})
-             SELECT id, 'u', status, created_at{} FROM {schema}listings WHERE organisation_id = 'b'",
+                public_y, public_z, document, derived, search_text FROM listings, {} WHERE band = 510;
+             INSERT INTO listing_events (listing_id, user_id, to_status, at{})
+             SELECT id, 'u', status, created_at{} FROM listings WHERE organisation_id = 'b'",
             backend.numbers(1_200), position.0, position.1
         ));
         for bbox in ["bbox=-4,50,-2,52", "bbox=-180,20,180,90"] {
-            let mut path = format!("/v1/listings?limit=100&count=true&sortDesc=false&{bbox}");
             let mut found = Vec::new();
-            loop {
-                let page = app.get(&path).by(&farm).send().await;
+            for page in app.pages(&farm, &format!("/v1/listings?limit=100&count=true&sortDesc=false&{bbox}")).await {
                 assert_eq!(page.header("x-total-count"), "1201");
-                let next = link(page.header("link"), "next");
-                found.extend(page.ok().as_array().unwrap().clone());
-                let Some(next) = next else { break };
-                path = next;
+                found.extend(page.entries());
             }
             assert_eq!(found.len(), 1_201, "{bbox}");
             let clusters = map(&app, &farm, &format!("clusterZoom=0&{bbox}")).await;
@@ -159,7 +149,7 @@ testkit::on_both! {
         assert_eq!((accepted.header("content-type"), accepted.header("vary").contains("Accept")), ("application/geo+json", true));
         assert_eq!(accepted.ok(), expected);
         let one = app.get("/v1/listings?format=GEOJSON&sortDesc=false&limit=1").by(&farm).send().await;
-        let next = link(one.header("link"), "next").unwrap();
+        let next = one.link("next").unwrap();
         let one = one.ok();
         assert_eq!((ids(&one["features"]), &one["truncated"], &one["withoutCoordinates"]), (vec![first.clone()], &json!(true), &json!(1)));
         assert_eq!(ids(&app.get(&next).by(&farm).send().await.ok()["features"]), [second.as_str()]);
@@ -244,7 +234,7 @@ testkit::on_both! {
         let facets = app.get("/v1/listings?docs=false&near=LD3%207&distanceKm=20").by(&farm).send().await.ok();
         assert_eq!(facets["total"], 1);
         let first = app.get("/v1/listings?near=HR4&limit=1").by(&farm).send().await;
-        let next = link(first.header("link"), "next").unwrap();
+        let next = first.link("next").unwrap();
         assert_eq!(ids(&app.get(&next).by(&farm).send().await.ok()), [brecon.as_str()]);
         for (query, errors) in [
             ("near=ZZ9%209ZZ", &["near unknown_reference"][..]), ("near=Hereford", &["near unknown_reference"]),

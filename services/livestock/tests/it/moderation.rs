@@ -6,7 +6,7 @@ use testkit::{App, Backend, TestRequest, User, WebhookReceiver};
 use wiremock::ResponseTemplate;
 
 use crate::lifecycle::{draft, events, read, to};
-use crate::sample::{create, full, link, search, start};
+use crate::sample::{create, full, search, start};
 
 const UNKNOWN: &str = "0190f5fe-0000-7000-8000-000000000000";
 
@@ -78,12 +78,12 @@ testkit::on_both! {
 
         let first = app.get("/v1/reports?limit=2&count=true&f:status=open").by(&User::admin()).send().await;
         assert_eq!(first.header("x-total-count"), "3");
-        let next = link(first.header("link"), "next").unwrap();
+        let next = first.link("next").unwrap();
         assert_eq!(first.ok().as_array().unwrap().len(), 2);
         // A report that is resolved meanwhile shifts no page.
         resolve(&app, &ids[2], "dismissed").send().await.ok();
         let second = app.get(&next).by(&User::admin()).send().await;
-        assert_eq!(link(second.header("link"), "next"), None);
+        assert_eq!(second.link("next"), None);
         assert_eq!(second.ok().as_array().unwrap().iter().map(|report| &report["userId"]).collect::<Vec<_>>(), ["eve"]);
         for (query, error) in [
             ("f:status=closed", "f:status enum"), ("f:reason=dull", "f:reason enum"), ("limit=101", "limit range"), ("cursor=x", "cursor format"),
@@ -217,7 +217,7 @@ testkit::on_both! {
 
 /// Of two different decisions at the same time, on two replicas, one succeeds.
 #[test]
-fn concurrent_decisions_do_not_mix() {
+fn concurrent_decisions_on_postgres_do_not_mix() {
     testkit::block_on(async {
         let (first, farm) = (start(Backend::Postgres).await, User::of("farm"));
         let second = App::start_replica::<Livestock>(&first, Settings::default()).await;

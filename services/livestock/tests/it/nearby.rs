@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
-use crate::sample::{CATTLE, ids, link, plain, start, with};
+use crate::sample::{CATTLE, ids, plain, start, with};
 
 const LISTINGS: u32 = 300;
 const POINT: &str = "latitude=52&longitude=-2";
@@ -38,7 +38,7 @@ async fn walk(app: &App, query: &str) -> (Vec<Value>, Vec<usize>) {
             .iter()
             .filter(|sql| sql.starts_with("SELECT") && sql.contains("sort_key"))
             .count();
-        let next = link(reply.header("link"), "next");
+        let next = reply.link("next");
         all.extend(reply.ok().as_array().unwrap().clone());
         let Some(next) = next else { return (all, statements) };
         path = next;

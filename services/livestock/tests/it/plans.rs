@@ -142,7 +142,7 @@ fn searches_use_the_expected_indexes() {
 
 /// A count excludes the cancelled drafts of other organisations without reading their rows.
 #[test]
-fn cancelled_listings_are_counted_from_an_index_alone() {
+fn cancelled_listings_are_counted_from_an_index_of_postgres_alone() {
     testkit::block_on(async {
         let (app, user) = (start(Backend::Sqlite).await, User::of("a"));
         app.record_statements();
@@ -158,7 +158,7 @@ fn cancelled_listings_are_counted_from_an_index_alone() {
 
 /// Statements of common searches stay prepared. Searches with an unlimited number of different statements do not.
 #[test]
-fn statements_of_common_searches_are_cached() {
+fn statements_of_common_searches_on_postgres_are_cached() {
     testkit::block_on(async {
         for backend in [Backend::Sqlite, Backend::Postgres] {
             let (app, user) = (start(backend).await, User::of("a"));

@@ -38,14 +38,14 @@ testkit::on_both! {
         let newer = create(&app, &farm, &full()).await;
         to(&app, &farm, &old, "active").send().await.ok();
         let published = read(&app, &farm, &old).await;
-        let (schema, document, key, created) = match backend {
-            Backend::Sqlite => ("", "json_set(json_remove(document, '$.publishedAtUTC'), '$.price', json('PRICE'))", format!("X'{}'", old.replace('-', "")), "first_stored_at"),
-            Backend::Postgres => ("livestock.", "jsonb_set(document::jsonb - 'publishedAtUTC', '{price}', 'PRICE')::json", format!("'{old}'"), "first_stored_at"),
+        let document = match backend {
+            Backend::Sqlite => "json_set(json_remove(document, '$.publishedAtUTC'), '$.price', json('PRICE'))",
+            Backend::Postgres => "jsonb_set(document::jsonb - 'publishedAtUTC', '{price}', 'PRICE')::json",
         };
         let price = r#"{"type": "poa", "pricePerUnit": {"amount": 5, "currency": "GBP"}}"#;
         app.database.execute(&format!(
-            "UPDATE {schema}listings SET derived = 3, price = 50000, created_at = {created}, document = {} WHERE id = {key}",
-            document.replace("PRICE", price)
+            "UPDATE listings SET derived = 3, price = 50000, created_at = first_stored_at, document = {} WHERE id = {}",
+            document.replace("PRICE", price), backend.id(&old)
         ));
         assert_eq!(search(&app, &farm, "").await, [newer.clone(), old.clone()]);
         testkit::wait_until(async || read(&app, &farm, &old).await["price"] == json!({"type": "poa"})).await;

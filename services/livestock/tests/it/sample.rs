@@ -136,11 +136,3 @@ pub async fn search(app: &App, user: &User, query: &str) -> Vec<String> {
 pub fn ids(listings: &Value) -> Vec<String> {
     listings.as_array().unwrap().iter().map(|l| l["id"].as_str().unwrap().to_owned()).collect()
 }
-
-/// Returns path and query of the link with a relation.
-pub fn link(header: &str, relation: &str) -> Option<String> {
-    let rel = format!("; rel=\"{relation}\"");
-    let link = header.split(", ").find_map(|link| link.strip_suffix(rel.as_str()))?;
-    let address = link.strip_prefix('<')?.strip_suffix('>')?;
-    Some(address[address.find("/v1/")?..].to_owned())
-}

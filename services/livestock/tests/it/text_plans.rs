@@ -8,27 +8,17 @@ use crate::sample::start;
 /// Adds 100,000 listings with their events. Half are `quiet`, one in a thousand has `dispersal`, one in ten thousand
 /// is a `zedonk`; half of the cattle have `b2-1`.
 fn fill(app: &App, backend: Backend) {
-    let (id, at, schema, document, modulo) = match backend {
-        Backend::Sqlite => (
-            "unhex(printf('019ad00000007000%016x', n))",
-            "1767225600000 + n * 10000",
-            "",
-            "'{\"id\":' || n || '}'",
-            "char(10)",
-        ),
-        Backend::Postgres => (
-            "('019ad000-0000-7000-' || regexp_replace(lpad(to_hex(n), 16, '0'), '^(.{4})', '\\1-'))::uuid",
-            "timestamptz '2026-01-01' + n * interval '10 s'",
-            "livestock.",
-            "json_build_object('id', n)",
-            "chr(10)",
-        ),
+    let (at, document, modulo) = match backend {
+        Backend::Sqlite => ("1767225600000 + n * 10000", "'{\"id\":' || n || '}'", "char(10)"),
+        Backend::Postgres => {
+            ("timestamptz '2026-01-01' + n * interval '10 s'", "json_build_object('id', n)", "chr(10)")
+        }
     };
     // 7,919 is prime: the groups are spread over time.
     app.database.execute(&format!(
-        "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, price,
+        "INSERT INTO listings (id, organisation_id, kind, status, category, created_at, organisation_key, price,
             breed, types, sexes, additional_info, document, derived, search_text)
-         SELECT {id}, 'org-' || (n % 500), 'selling', 'active', 1 + n % 5, {at}, 'o',
+         SELECT {}, 'org-' || (n % 500), 'selling', 'active', 1 + n % 5, {at}, 'o',
             CASE WHEN n % 7 = 0 THEN NULL ELSE n * 7919 % 4000 * 10000 END,
             CASE WHEN n % 5 = 1 THEN 'b2-' || (n / 10 % 2) END, '', '', '', {document}, 7,
             'org-' || (n % 500) || {modulo} || 'lot' || n || {modulo}
@@ -36,12 +26,13 @@ fn fill(app: &App, backend: Backend) {
                 || CASE WHEN n * 7919 % 1000 = 1 THEN 'dispersal ' ELSE '' END
                 || CASE WHEN n * 7919 % 10000 = 2 THEN 'zedonk ' ELSE '' END || 'sound to handle'
          FROM {};
-         INSERT INTO {schema}listing_events (listing_id, user_id, to_status, at)
-         SELECT id, 'u', status, created_at FROM {schema}listings ORDER BY created_at",
+         INSERT INTO listing_events (listing_id, user_id, to_status, at)
+         SELECT id, 'u', status, created_at FROM listings ORDER BY created_at",
+        backend.numbered_id(),
         backend.numbers(100_000)
     ));
     if backend == Backend::Postgres {
-        app.database.execute("VACUUM ANALYZE livestock.listings");
+        app.database.execute("VACUUM ANALYZE listings");
     }
 }
 

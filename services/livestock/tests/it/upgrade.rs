@@ -19,15 +19,13 @@ fn insert_as_before(app: &App, backend: Backend, id: &str, status: &str) {
         "files": [], "description": "", "tags": [], "createdAtUTC": "2026-03-01T09:30:00.000Z",
         "properties": {"type": "oxen", "breed": "Old Breed", "additionalInfo": []},
     });
-    let (key, at, line) = match backend {
-        Backend::Sqlite => {
-            (format!("X'{}'", id.replace('-', "")), "1772357400000", "char(10) || 'oxen' || char(10)")
-        }
-        Backend::Postgres => (format!("'{id}'"), "'2026-03-01T09:30:00Z'", "E'\\noxen\\n'"),
+    let key = backend.id(id);
+    let (at, line) = match backend {
+        Backend::Sqlite => ("1772357400000", "char(10) || 'oxen' || char(10)"),
+        Backend::Postgres => ("'2026-03-01T09:30:00Z'", "E'\\noxen\\n'"),
     };
-    let schema = if backend == Backend::Postgres { "livestock." } else { "" };
     app.database.execute(&format!(
-        "INSERT INTO {schema}listings (id, organisation_id, kind, status, category, created_at, organisation_key, breed, \
+        "INSERT INTO listings (id, organisation_id, kind, status, category, created_at, organisation_key, breed, \
          types, sexes, additional_info, document) \
          VALUES ({key}, 'a', 'selling', '{status}', 2, {at}, 'a', 'old breed', {line}, '', '', '{document}')"
     ));
@@ -35,16 +33,14 @@ fn insert_as_before(app: &App, backend: Backend, id: &str, status: &str) {
 
 /// Changes the status of a listing as the previous version did, which did not set `cancelled_as_draft`.
 fn change_as_before(app: &App, backend: Backend, id: &str, from: &str, to: &str) {
-    let (change, quoted) = (format!("'\"{from}\"', '\"{to}\"'"), id.replace('-', ""));
-    let (schema, key, document, at) = match backend {
-        Backend::Sqlite => ("", format!("X'{quoted}'"), format!("replace(document, {change})"), "0"),
-        Backend::Postgres => {
-            ("livestock.", format!("'{id}'"), format!("replace(document::text, {change})::json"), "now()")
-        }
+    let (key, change) = (backend.id(id), format!("'\"{from}\"', '\"{to}\"'"));
+    let (document, at) = match backend {
+        Backend::Sqlite => (format!("replace(document, {change})"), "0"),
+        Backend::Postgres => (format!("replace(document::text, {change})::json"), "now()"),
     };
     app.database.execute(&format!(
-        "UPDATE {schema}listings SET status = '{to}', document = {document} WHERE id = {key};
-         INSERT INTO {schema}listing_events (listing_id, user_id, from_status, to_status, at)
+        "UPDATE listings SET status = '{to}', document = {document} WHERE id = {key};
+         INSERT INTO listing_events (listing_id, user_id, from_status, to_status, at)
          VALUES ({key}, 'u', '{from}', '{to}', {at})"
     ));
 }
@@ -242,9 +238,8 @@ testkit::on_both! {
         let (app, farm) = (start(backend).await, User::of("farm").with("orgName", "\u{c9}mile\u{2019}s Farm"));
         let id = create(&app, &farm, &plain(&json!({"breed": "Our\u{2019}s", "breedSociety": "Old\u{2011}Society"}))).await;
         let later = create(&app, &User::of("other").with("orgName", "Z"), &plain(&json!({}))).await;
-        let schema = if backend == Backend::Sqlite { "" } else { "livestock." };
         app.database.execute(&format!(
-            "DELETE FROM {schema}spellings; UPDATE {schema}listings SET derived = 4, organisation_key = '\u{e9}mile\u{2019}s farm', \
+            "DELETE FROM spellings; UPDATE listings SET derived = 4, organisation_key = '\u{e9}mile\u{2019}s farm', \
              currency = NULL, breed = 'our\u{2019}s', breed_society = 'old\u{2011}society', search_text = 'our\u{2019}s' WHERE breed IS NOT NULL"
         ));
         let app = App::start_on::<Livestock>(app.stop().await, Settings::default()).await;
@@ -261,11 +256,11 @@ testkit::on_both! {
         let id = create(&app, &farm, &full()).await;
         patch(&app, &farm, &id, &json!({"tags": ["new"]})).await.ok();
         let before = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
-        let (schema, document) = match backend {
-            Backend::Sqlite => ("", "json_remove(document, '$.revision', '$.updatedAtUTC')"),
-            Backend::Postgres => ("livestock.", "(document::jsonb - 'revision' - 'updatedAtUTC')::json"),
+        let document = match backend {
+            Backend::Sqlite => "json_remove(document, '$.revision', '$.updatedAtUTC')",
+            Backend::Postgres => "(document::jsonb - 'revision' - 'updatedAtUTC')::json",
         };
-        app.database.execute(&format!("UPDATE {schema}listings SET document = {document}"));
+        app.database.execute(&format!("UPDATE listings SET document = {document}"));
         let app = App::start_on::<livestock::Livestock>(app.stop().await, livestock::Settings::default()).await;
         assert_eq!(revision(&app, &id).await, 2);
         let mut after = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();

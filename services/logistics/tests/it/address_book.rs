@@ -26,10 +26,6 @@ async fn create(app: &App, carrier: &str, name: Option<&str>) -> Value {
     patched
 }
 
-fn table(backend: Backend, name: &str) -> String {
-    if backend == Backend::Sqlite { name.to_owned() } else { format!("logistics.{name}") }
-}
-
 fn warnings(response: &Value) -> Vec<(String, String)> {
     let text = |warning: &Value, member: &str| warning[member].as_str().unwrap().to_owned();
     let warnings = response["warnings"].as_array().into_iter().flatten();
@@ -67,8 +63,8 @@ testkit::on_both! {
         assert_eq!((&of_haul[0]["loads"], &of_haul[1]["loads"]), (&json!(2), &json!(2)));
         let again = organisations(&app, &grain, "&query=haul").await;
         assert_eq!(again[0]["isKnown"], true);
-        let stored = table(backend, "known_callers WHERE id = 'haul' AND name = 'Organisation haul'");
-        testkit::wait_until(async || app.database.count(&stored) == 1).await;
+        let stored = "known_callers WHERE id = 'haul' AND name = 'Organisation haul'";
+        testkit::wait_until(async || app.database.count(stored) == 1).await;
         let renamed = organisations(&app, &grain, "&query=organisation+haul").await;
         assert_eq!((ids(&renamed, "id"), &renamed[0]["name"]), (vec!["haul".to_owned()], &json!("Organisation haul")));
 
@@ -112,8 +108,8 @@ testkit::on_both! {
         let dai = User::individual("dai").with("name", "Dai Evans");
         app.get(&format!("/v1/loads/{one}")).by(&dai).send().await.ok();
         assert_eq!(warnings(&send(&grain, &other, "dai").await), []);
-        let stored = table(backend, "known_callers WHERE id = 'dai' AND name = 'Dai Evans'");
-        testkit::wait_until(async || app.database.count(&stored) == 1).await;
+        let stored = "known_callers WHERE id = 'dai' AND name = 'Dai Evans'";
+        testkit::wait_until(async || app.database.count(stored) == 1).await;
         let found = drivers(&app, &haul, "&query=evans&count=true").await;
         assert_eq!((ids(&found, "driverId"), &found[0]["name"]), (vec!["dai".to_owned()], &json!("Dai Evans")));
         assert_eq!(ids(&drivers(&app, &grain, "").await, "driverId"), ["dai", "eve"]);
@@ -162,8 +158,8 @@ testkit::on_both! {
         let result = batch::send(&app, &grain, batch::form(&[rows])).await.ok();
         assert_eq!(batch::loads(&app, &grain, &result).await[0]["carrier"]["name"], "Organisation haul");
         // Another replica reads the name from the table.
-        let stored = table(backend, "known_callers WHERE id = 'haul' AND name = 'Organisation haul'");
-        testkit::wait_until(async || app.database.count(&stored) == 1).await;
+        let stored = "known_callers WHERE id = 'haul' AND name = 'Organisation haul'";
+        testkit::wait_until(async || app.database.count(stored) == 1).await;
         let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
         let load = create(&app, "haul", Some("Hauliers")).await;
         assert_eq!((load["carrier"]["name"].as_str(), warnings(&load)), (Some("Organisation haul"), vec![]));
@@ -232,22 +228,21 @@ testkit::on_both! {
 
     async fn an_organisation_is_written_once_a_day(backend) {
         let app = app(backend).await;
-        let known = table(backend, "known_callers");
-        let written = table(backend, "known_callers WHERE id = 'haul' AND kind = 'organisation' AND name = ");
+        let written = |name: &str| format!("known_callers WHERE id = 'haul' AND kind = 'organisation' AND name = '{name}'");
         let call = async |name: &str| {
             app.get("/v1/loads").by(&User::of("haul").with("orgName", name)).send().await.ok();
         };
         call("First").await;
-        testkit::wait_until(async || app.database.count(&format!("{written}'First'")) == 1).await;
+        testkit::wait_until(async || app.database.count(&written("First")) == 1).await;
         app.record_statements();
         for name in ["First", "Second", "First"] {
             call(name).await;
         }
-        assert_eq!(app.database.count(&format!("{written}'First'")), 1);
+        assert_eq!(app.database.count(&written("First")), 1);
         // On another day, and another replica.
-        app.database.execute(&format!("UPDATE {known} SET written_on = written_on - 1"));
+        app.database.execute("UPDATE known_callers SET written_on = written_on - 1");
         let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
         app.get("/v1/loads").by(&User::of("haul").with("orgName", "Second")).send().await.ok();
-        testkit::wait_until(async || app.database.count(&format!("{written}'Second'")) == 1).await;
+        testkit::wait_until(async || app.database.count(&written("Second")) == 1).await;
     }
 }

@@ -170,8 +170,7 @@ testkit::on_both! {
         assert_eq!(recipients, ["\"a\"", "\"b\"", "\"c\"", "\"dai\"", "\"eve\"", "\"haul\""], "only allowed users sent notifications: {sent}");
 
         // Every load has a file, whose uploader is named by each response with a load.
-        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        let stored = format!("{schema}idempotency_keys WHERE CAST(answer AS TEXT) LIKE '%userName%' AND subject_id");
+        let stored = "idempotency_keys WHERE CAST(answer AS TEXT) LIKE '%userName%' AND subject_id";
         assert_eq!(app.database.count(&format!("{stored} IS NULL")), 0, "a handler does not call `names_uploaders`");
         let operations = format!("(SELECT DISTINCT operation FROM {stored} IS NOT NULL) AS named");
         assert_eq!(app.database.count(&operations), 9);

@@ -1,7 +1,5 @@
 //! The block list: `PUT` and `DELETE /v1/organisations/{id}/block`, and what a blocked organisation cannot do.
 
-use testkit::TestResponse;
-
 use super::*;
 
 /// Blocks an organisation, or with `DELETE` ends the block.
@@ -94,12 +92,12 @@ testkit::on_both! {
         let app = app(backend).await;
         let grain = User::of("grain");
         change(&app, &grain, "PUT", "first").await.ok();
-        let (schema, id, now) = match backend {
-            Backend::Sqlite => ("", "randomblob(16)", "0"),
-            Backend::Postgres => ("logistics.", "gen_random_uuid()", "now()"),
+        let (id, now) = match backend {
+            Backend::Sqlite => ("randomblob(16)", "0"),
+            Backend::Postgres => ("gen_random_uuid()", "now()"),
         };
         app.database.execute(&format!(
-            "INSERT INTO {schema}organisation_blocks (organisation_id, blocked_id, id, slot, blocked_at) \
+            "INSERT INTO organisation_blocks (organisation_id, blocked_id, id, slot, blocked_at) \
              SELECT 'grain', 'o' || n, {id}, n + 1, {now} FROM {}",
             backend.numbers(998),
         ));

@@ -1,7 +1,5 @@
 //! Corrections of proofs of delivery.
 
-use testkit::TestResponse;
-
 use super::*;
 
 async fn correct(app: &App, user: &User, id: &str, form: &Value) -> TestResponse {

@@ -128,19 +128,6 @@ testkit::on_both! {
         app.post("/v1/loads/carrier").by(&haul).json(&carrier_form()).send().await.ok();
         app.wait_for_readiness("system", "degraded").await;
     }
-
-    async fn replays_the_response_of_an_idempotency_key(backend) {
-        let app = app(backend).await;
-        let (haul, form) = (User::of("haul"), carrier_form());
-        let post = |form: &Value| app.post("/v1/loads/carrier").by(&haul).header("idempotency-key", "k1").json(form);
-        let first = post(&form).send().await;
-        let second = post(&form).send().await;
-        assert_eq!(second.header("idempotency-replayed"), "true");
-        assert_eq!(first.ok(), second.ok());
-        let other = with(form, "reference", json!("another"));
-        assert_eq!(post(&other).send().await.error(409), "idempotency_key_reused");
-        assert_eq!(app.get("/v1/loads").by(&haul).send().await.ok().as_array().unwrap().len(), 1);
-    }
 }
 
 /// The usual failures: `stores_no_load_with_files_while_system_is_unavailable`.

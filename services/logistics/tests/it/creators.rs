@@ -103,7 +103,6 @@ testkit::on_both! {
     async fn a_change_fills_in_the_creator_of_an_older_load(backend) {
         let app = app(backend).await;
         let form = without(without(carrier_form(), "organisationId"), "organisationName");
-        let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
         let (haul, admin) = (User::of("haul"), User::admin());
         let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
@@ -112,7 +111,7 @@ testkit::on_both! {
         remove_creators(&app, backend);
         let patched = patch(&app, &haul, id, &json!({"carrierId": "fast"})).await.ok();
         assert_eq!((&patched["createdBy"]["organisationId"], &patched["carrier"]["id"]), (&json!("haul"), &json!("fast")));
-        app.database.execute(&format!("UPDATE {table} SET weight = weight WHERE created_by = 'haul'"));
+        app.database.execute("UPDATE loads SET weight = weight WHERE created_by = 'haul'");
         assert_eq!(app.get(&format!("/v1/loads/{id}")).by(&haul).send().await.ok(), without_warnings(patched));
         assert_eq!(events(&app, id).await[0]["organisationId"], "haul");
         // A load that an administrator created keeps having none.
@@ -161,14 +160,13 @@ testkit::on_both! {
         let app = app(backend).await;
         // The carrier created it, not the organiser.
         let id = create_load(&app).await;
-        let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
-        app.database.execute(&format!("UPDATE {table} SET created_by = NULL"));
+        app.database.execute("UPDATE loads SET created_by = NULL");
         let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
         let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
         assert_eq!(reply.text().matches("createdBy").count(), 1, "{}", reply.text());
         assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));
         // The column stores the creator as well.
-        app.database.execute(&format!("UPDATE {table} SET document = CAST('{{}}' AS {}) WHERE created_by <> 'haul'",
+        app.database.execute(&format!("UPDATE loads SET document = CAST('{{}}' AS {}) WHERE created_by <> 'haul'",
             if backend == Backend::Sqlite { "TEXT" } else { "JSON" }));
         let reply = app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await;
         assert_eq!(reply.ok()["createdBy"], json!({"organisationId": "haul"}));

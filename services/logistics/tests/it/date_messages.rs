@@ -5,7 +5,7 @@ use super::*;
 const FORMS: &str = "a date such as 2026-03-01 or a date-time with offset such as 2026-03-01T09:30:00Z";
 
 /// Returns the message for a path of a refused request.
-fn message(reply: &testkit::TestResponse, path: &str) -> String {
+fn message(reply: &TestResponse, path: &str) -> String {
     let body = reply.json();
     let entries = body["validation"].as_array().unwrap();
     let entry = entries.iter().find(|entry| entry["path"] == path);

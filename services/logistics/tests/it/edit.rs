@@ -135,44 +135,6 @@ testkit::on_both! {
         assert_eq!(named["carrier"], json!({"id": "haul", "name": "Haulage"}), "a blank name is absent");
     }
 
-    async fn the_carrier_changes_only_its_members(backend) {
-        let app = app(backend).await;
-        let (id, haul) = (create(&app).await, User::of("haul"));
-        let own = json!({"vehicleRegistration": "V", "ticketNumber": "T", "weightNet": 2, "files": []});
-        assert_eq!(patch(&app, &haul, &id, &own).await.ok()["ticketNumber"], "T");
-        for member in ["reference", "deliveryDateISO", "commodityId", "weight", "pickupPostcode", "dropoffPostcode", "tags", "carrierId"] {
-            let value = match member {
-                "deliveryDateISO" => json!("2026-03-01"),
-                "commodityId" | "weight" => json!(1),
-                "tags" => json!([]),
-                _ => json!("x"),
-            };
-            let reply = patch(&app, &haul, &id, &json!({ member: value, "ticketNumber": "no" })).await;
-            assert_eq!(reply.error(403), "forbidden", "{member}");
-        }
-        // The creator edits everything, also as the carrier.
-        let entered = create_load(&app).await;
-        assert_eq!(patch(&app, &haul, &entered, &json!({"reference": "x"})).await.ok()["reference"], "x");
-        for user in [&User::of("grain"), &User::admin()] {
-            patch(&app, user, &entered, &json!({"weight": 4})).await.ok();
-        }
-        let load = app.get(&format!("/v1/loads/{id}")).by(&haul).send().await.ok();
-        assert_eq!((&load["ticketNumber"], revision(&app, &id).await), (&json!("T"), 3));
-    }
-
-    async fn only_upcoming_loads_are_edited(backend) {
-        let app = app(backend).await;
-        let (proven, cancelled, grain) = (create(&app).await, create(&app).await, User::of("grain"));
-        prove(&app, &grain, &proven, &proof_form()).await.ok();
-        cancel(&app, &grain, &cancelled).await.ok();
-        for id in [proven, cancelled] {
-            for members in [json!({}), json!({"weight": 5})] {
-                assert_eq!(patch(&app, &grain, &id, &members).await.error(409), "conflict");
-                assert_eq!(patch(&app, &User::of("other"), &id, &members).await.error(403), "forbidden");
-            }
-        }
-    }
-
     async fn a_new_carrier_replaces_the_old_one(backend) {
         let app = app(backend).await;
         let (id, grain, fast) = (create(&app).await, User::of("grain"), without_org_name("fast"));

@@ -1,40 +1,34 @@
 //! Files of edited loads.
 
+use testkit::{file_ids, named_files};
+
 use super::*;
-
-fn named(ids: &[&str]) -> Value {
-    json!(ids.iter().map(|id| json!({"id": id})).collect::<Vec<_>>())
-}
-
-fn ids(load: &Value) -> Vec<&str> {
-    load["files"].as_array().unwrap().iter().map(|file| file["id"].as_str().unwrap()).collect()
-}
 
 testkit::on_both! {
     async fn files_are_checked_shared_and_replaced(backend) {
         let (app, system) = app_with_files(backend).await;
         let grain = User::of("grain");
         let (a, b) = (system.add("a.pdf", &grain), system.add("b.pdf", &grain));
-        let form = with(organiser_form(), "files", named(&[&a]));
+        let form = with(organiser_form(), "files", named_files(&[&a]));
         let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
         patch(&app, &grain, id, &json!({"carrierId": "haul"})).await.ok();
         assert_eq!(system.shares().await.last().unwrap(), &json!({"ids": [a], "shareWith": ["haul"]}));
 
         let before = system.shares().await.len();
-        let load = patch(&app, &grain, id, &json!({"files": named(&[&a, &b])})).await.ok();
-        assert_eq!(ids(&load), [&a, &b]);
+        let load = patch(&app, &grain, id, &json!({"files": named_files(&[&a, &b])})).await.ok();
+        assert_eq!(file_ids(&load), [&a, &b]);
         assert_eq!(load["files"][1]["name"], "b.pdf");
         let shares = system.shares().await.split_off(before);
         assert_eq!(shares, [json!({"ids": [b], "shareWith": ["grain", "haul"]})]);
         let changes = json!({"files": {"from": [{"id": a, "name": "a.pdf"}], "to": [{"id": a, "name": "a.pdf"}, {"id": b, "name": "b.pdf"}]}});
         assert_eq!(events(&app, id).await[2]["changes"], changes);
 
-        let load = patch(&app, &grain, id, &json!({"files": named(&[&b])})).await.ok();
-        assert_eq!(ids(&load), [&b], "a removed file is not listed");
+        let load = patch(&app, &grain, id, &json!({"files": named_files(&[&b])})).await.ok();
+        assert_eq!(file_ids(&load), [&b], "a removed file is not listed");
         // The new carrier gets the files that stay, and both parties the new one.
         let (c, before) = (system.add("c.pdf", &grain), system.shares().await.len());
-        patch(&app, &grain, id, &json!({"carrierId": "fast", "files": named(&[&b, &c])})).await.ok();
+        patch(&app, &grain, id, &json!({"carrierId": "fast", "files": named_files(&[&b, &c])})).await.ok();
         let mut shares = system.shares().await.split_off(before);
         shares.sort_by_key(ToString::to_string);
         let mut expected = vec![json!({"ids": [b], "shareWith": ["fast"]}), json!({"ids": [c], "shareWith": ["grain", "fast"]})];
@@ -47,7 +41,7 @@ testkit::on_both! {
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());
         let create = async || {
             let (own, contract) = (system.add("ticket.jpg", &haul), system.add("contract.pdf", &grain));
-            let form = with(carrier_form(), "files", named(&[&own, &contract]));
+            let form = with(carrier_form(), "files", named_files(&[&own, &contract]));
             let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
             (load["id"].as_str().unwrap().to_owned(), own, contract)
         };
@@ -72,38 +66,38 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let grain = User::of("grain");
         let (a, b, c) = (system.add("a.pdf", &grain), system.add("b.pdf", &grain), system.add("c.pdf", &grain));
-        let form = with(organiser_form(), "files", named(&[&a, &b]));
+        let form = with(organiser_form(), "files", named_files(&[&a, &b]));
         let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
         system.archive(&a);
         let calls = system.calls().await.len();
-        let patched = patch(&app, &grain, id, &json!({"files": named(&[&a, &b]), "weight": 5})).await.ok();
+        let patched = patch(&app, &grain, id, &json!({"files": named_files(&[&a, &b]), "weight": 5})).await.ok();
         assert_eq!(patched["files"], load["files"]);
-        let patched = patch(&app, &grain, id, &json!({"files": named(&[&b.to_uppercase(), &a])})).await.ok();
-        assert_eq!(ids(&patched), [&b, &a], "another order");
+        let patched = patch(&app, &grain, id, &json!({"files": named_files(&[&b.to_uppercase(), &a])})).await.ok();
+        assert_eq!(file_ids(&patched), [&b, &a], "another order");
         assert_eq!(patched["files"][1], load["files"][0]);
         assert_eq!(system.calls().await.len(), calls, "no look-up and no share");
         // A new file is looked up alone.
-        let patched = patch(&app, &grain, id, &json!({"files": named(&[&a, &c])})).await.ok();
-        assert_eq!(ids(&patched), [&a, &c]);
+        let patched = patch(&app, &grain, id, &json!({"files": named_files(&[&a, &c])})).await.ok();
+        assert_eq!(file_ids(&patched), [&a, &c]);
         let [found, shared] = &system.calls().await[calls..] else { panic!("a look-up and a share") };
         assert_eq!((&found["ids"], &shared["ids"]), (&json!([c]), &json!([c])));
         // Refusals do not name the archived file either.
         let unknown = "0190f5fe-0000-7000-8000-000000000000";
-        let members = json!({"files": named(&[&a, unknown]), "weight": -1});
+        let members = json!({"files": named_files(&[&a, unknown]), "weight": -1});
         assert_eq!(patch(&app, &grain, id, &members).await.errors(), ["files[1].id unknown_reference", "weight range"]);
         let stale = app.call("PATCH", &format!("/v1/loads/{id}")).by(&grain).header("if-match", "\"1\"");
-        assert_eq!(stale.json(&json!({"files": named(&[&a])})).send().await.error(412), "precondition_failed");
+        assert_eq!(stale.json(&json!({"files": named_files(&[&a])})).send().await.error(412), "precondition_failed");
         // Removed and named again, it is a new one.
-        patch(&app, &grain, id, &json!({"files": named(&[&c])})).await.ok();
-        let reply = patch(&app, &grain, id, &json!({"files": named(&[&c, &a])})).await;
+        patch(&app, &grain, id, &json!({"files": named_files(&[&c])})).await.ok();
+        let reply = patch(&app, &grain, id, &json!({"files": named_files(&[&c, &a])})).await;
         assert_eq!(reply.errors(), ["files[1].id unknown_reference"]);
 
         let settings = Settings { system_url: "http://127.0.0.1:1".into(), ..Settings::default() };
         let without_system = App::start_replica::<Logistics>(&app, settings).await;
-        let patched = patch(&without_system, &grain, id, &json!({"files": named(&[&c]), "weight": 6})).await.ok();
-        assert_eq!((ids(&patched), &patched["weight"]), (vec![c.as_str()], &tonnes(6.0)));
-        let reply = patch(&without_system, &grain, id, &json!({"files": named(&[&c, &b])})).await;
+        let patched = patch(&without_system, &grain, id, &json!({"files": named_files(&[&c]), "weight": 6})).await.ok();
+        assert_eq!((file_ids(&patched), &patched["weight"]), (vec![c.as_str()], &tonnes(6.0)));
+        let reply = patch(&without_system, &grain, id, &json!({"files": named_files(&[&c, &b])})).await;
         assert_eq!(reply.error(503), "dependency_unavailable");
     }
 
@@ -112,14 +106,14 @@ testkit::on_both! {
         let grain = User::of("grain");
         let (id, file) = (create_load(&app).await, system.add("a.pdf", &grain));
         let unknown = "0190f5fe-0000-7000-8000-000000000000";
-        let members = json!({"files": named(&[&file, unknown]), "weight": -1});
+        let members = json!({"files": named_files(&[&file, unknown]), "weight": -1});
         assert_eq!(patch(&app, &grain, &id, &members).await.errors(), ["files[1].id unknown_reference", "weight range"]);
-        let members = json!({"files": named(&[unknown])});
+        let members = json!({"files": named_files(&[unknown])});
         for user in [&grain, &User::of("other")] {
             assert_eq!(patch(&app, user, &id, &members).await.errors(), ["files[0].id unknown_reference"]);
         }
         let refused = app.call("PATCH", &format!("/v1/loads/{id}")).by(&grain).header("if-match", "\"9\"");
-        assert_eq!(refused.json(&json!({"files": named(&[&file])})).send().await.status, 412);
+        assert_eq!(refused.json(&json!({"files": named_files(&[&file])})).send().await.status, 412);
         assert_eq!((system.shares().await.len(), revision(&app, &id).await), (0, 1));
     }
 }

@@ -1,17 +1,14 @@
 //! The feed of events and its stream.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
+use std::collections::BTreeSet;
 
-use testkit::read_until;
+use testkit::{FollowedResource, assert_feed_beside_writers, assert_feed_streams, assert_feed_waits};
 
 use super::*;
 
 /// Returns a page of the feed, once all events are in it: transactions of other tests on the same server delay them.
 pub async fn page(app: &App, user: &User, query: &str) -> Value {
-    let table =
-        if app.database.url.starts_with("postgres") { "logistics.load_events" } else { "load_events" };
-    let stored = app.database.count(table);
+    let stored = app.database.count("load_events");
     testkit::wait_until(async || {
         let found = read(app, &User::admin(), "limit=500").await;
         i64::try_from(found["events"].as_array().unwrap().len()).unwrap() >= stored
@@ -45,6 +42,40 @@ fn types(events: &[Value]) -> Vec<&str> {
 async fn send_to(app: &App, user: &User, id: &str, kind: &str, to: &str) {
     let sent = json!({"loadId": id, (format!("{kind}Id")): to});
     app.post(&format!("/v1/loads/send-to-{kind}")).by(user).json(&sent).send().await.ok();
+}
+
+struct Loads;
+
+impl FollowedResource for Loads {
+    const ID: &'static str = "loadId";
+    const CREATED: &'static str = "load.created";
+    const CHANGED: &'static str = "load.updated";
+    const ADDED: &'static str = "";
+
+    fn follower(&self) -> User {
+        User::of("grain")
+    }
+
+    fn bystander(&self) -> (User, &str) {
+        (User::of("other"), "")
+    }
+
+    async fn create(&self, app: &App) -> String {
+        create_load(app).await
+    }
+
+    async fn create_unseen(&self, app: &App) {
+        let form = with(organiser_form(), "organiserId", json!("other"));
+        app.post("/v1/loads/organiser").by(&User::admin()).json(&form).send().await.ok();
+    }
+
+    async fn change(&self, app: &App, id: &str, to: usize) {
+        patch(app, &User::of("grain"), id, &json!({ "weight": to })).await.ok();
+    }
+
+    async fn revision(&self, app: &App, id: &str) -> i64 {
+        revision(app, id).await
+    }
 }
 
 testkit::on_both! {
@@ -181,113 +212,14 @@ testkit::on_both! {
     }
 
     async fn a_waiting_request_is_answered_by_the_next_event(backend) {
-        let app = app(backend).await;
-        let (grain, begun) = (User::of("grain"), Instant::now());
-        let now = page(&app, &grain, "after=now").await;
-        let after = now["cursor"].as_str().unwrap();
-        let wait = async {
-            let found = read(&app, &grain, &format!("after={after}&wait=20")).await;
-            assert_eq!(types(found["events"].as_array().unwrap()), ["load.created"]);
-            begun.elapsed()
-        };
-        let create = async {
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            // Events of others do not end the wait.
-            app.post("/v1/loads/organiser").by(&User::admin()).json(&with(organiser_form(), "organiserId", json!("other"))).send().await.ok();
-            tokio::time::sleep(Duration::from_millis(700)).await;
-            create_load(&app).await;
-            Instant::now()
-        };
-        let (answered, created) = tokio::join!(wait, create);
-        assert!(begun + answered < created + Duration::from_secs(2), "{answered:?}");
-        let cursor = page(&app, &grain, "").await["cursor"].as_str().unwrap().to_owned();
-        let begun = Instant::now();
-        let found = read(&app, &grain, &format!("wait=1&after={cursor}")).await;
-        assert_eq!((&found["events"], &found["cursor"]), (&json!([]), &json!(cursor)));
-        assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
+        assert_feed_waits(&app(backend).await, &Loads).await;
     }
 
     async fn a_stream_sends_what_happens(backend) {
-        let app = app(backend).await;
-        let grain = User::of("grain");
-        let before = create_load(&app).await;
-        let mut stream = app.get("/v1/events/stream").by(&grain).header("Accept-Encoding", "gzip").open().await;
-        assert_eq!(stream.headers()["content-type"], "text/event-stream");
-        assert!(stream.headers().get("content-encoding").is_none());
-        read_until(&mut stream, ": open").await;
-        let id = create_load(&app).await;
-        let text = read_until(&mut stream, &id).await;
-        assert!(text.contains("event: load.created\ndata: {") && !text.contains(&before), "{text}");
-        let cursor = text.lines().find_map(|line| line.strip_prefix("id: ")).unwrap().to_owned();
-        patch(&app, &grain, &id, &json!({"weight": 12})).await.ok();
-        read_until(&mut stream, "load.updated").await;
-        let others = app.get("/v1/events/stream?after=8000000000000000.0").by(&User::of("other")).send().await;
-        assert_eq!((others.status, others.text().contains("event:")), (200, false), "{}", others.text());
-        let own = app.get("/v1/events/stream?after=8000000000000000.0").by(&User::of("haul")).send().await;
-        assert_eq!(own.text().matches("event:").count(), 3, "{}", own.text());
-        // A stream that continues has what happened meanwhile.
-        let mut next = app.get("/v1/events/stream?after=now").by(&grain).header("Last-Event-ID", &cursor).open().await;
-        let text = read_until(&mut next, "load.updated").await;
-        assert!(!text.contains("load.created"), "{text}");
-        let mut open = Vec::new();
-        for _ in 0..3 {
-            open.push(app.get("/v1/events/stream").by(&grain).open().await);
-        }
-        assert_eq!(app.get("/v1/events/stream").by(&grain).send().await.error(429), "rate_limited");
-        drop(open);
-        let until = Instant::now() + Duration::from_secs(30);
-        while app.get("/v1/events/stream").by(&grain).open().await.status() == 429 {
-            assert!(Instant::now() < until, "closed streams still count");
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        // Streams end when the service stops, instead of delaying it.
-        let begun = Instant::now();
-        let (_database, rest) = tokio::join!(app.stop(), next.text());
-        assert!(rest.is_ok() && begun.elapsed() < Duration::from_secs(10), "{rest:?} {:?}", begun.elapsed());
+        assert_feed_streams(app(backend).await, &Loads).await;
     }
 
     async fn nothing_is_missed_beside_writers(backend) {
-        const WRITERS: usize = 4;
-        const CHANGES: i64 = 15;
-        let app = app(backend).await;
-        let grain = User::of("grain");
-        let shared = create_load(&app).await;
-        let write = async |writer: usize| {
-            let id = create_load(&app).await;
-            for weight in 1..=CHANGES {
-                patch(&app, &grain, &id, &json!({"weight": weight})).await.ok();
-                patch(&app, &grain, &shared, &json!({"weight": weight * 10 + i64::try_from(writer).unwrap()})).await.ok();
-            }
-        };
-        let changes = WRITERS * usize::try_from(CHANGES).unwrap();
-        let expected = 1 + changes + WRITERS + changes;
-        let until = Instant::now() + Duration::from_secs(60);
-        let follow = async {
-            let (mut seen, mut after) = (Vec::new(), String::new());
-            // Transactions of other tests on the same server may delay the last events.
-            loop {
-                let found = read(&app, &grain, &format!("limit=7{after}")).await;
-                seen.extend(found["events"].as_array().unwrap().clone());
-                after = format!("&after={}", found["cursor"].as_str().unwrap());
-                if seen.len() >= expected || Instant::now() > until {
-                    return seen;
-                }
-            }
-        };
-        let write_all = async {
-            tokio::join!(write(0), write(1), write(2), write(3));
-        };
-        let (seen, ()) = tokio::join!(follow, write_all);
-        let ids: BTreeSet<_> = seen.iter().map(|event| event["id"].as_str().unwrap()).collect();
-        assert_eq!(ids.len(), seen.len(), "events came twice");
-        let mut of_load: BTreeMap<&str, Vec<i64>> = BTreeMap::new();
-        for event in &seen {
-            of_load.entry(event["loadId"].as_str().unwrap()).or_default().push(event["revision"].as_i64().unwrap());
-        }
-        assert_eq!(of_load.len(), WRITERS + 1);
-        for (id, revisions) in of_load {
-            let last = revision(&app, id).await;
-            assert_eq!(revisions, (1..=last).collect::<Vec<_>>(), "{id}");
-        }
+        assert_feed_beside_writers(&app(backend).await, &Loads).await;
     }
 }

@@ -14,17 +14,9 @@ fn with_files(form: Value, files: &[&String]) -> Value {
     with(form, "files", json!(files))
 }
 
-fn due_shares(app: &App, backend: Backend) -> i64 {
-    app.database.count(if backend == Backend::Postgres { "logistics.due_shares" } else { "due_shares" })
-}
-
-/// Waits until no share is due, up to a minute.
-async fn wait_for_shares(app: &App, backend: Backend) {
-    let started = Instant::now();
-    while due_shares(app, backend) > 0 {
-        assert!(started.elapsed() < Duration::from_secs(60), "shares are still due");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+/// Waits until no share is due.
+async fn wait_for_shares(app: &App) {
+    testkit::wait_until(async || app.database.count("due_shares") == 0).await;
 }
 
 testkit::on_both! {
@@ -46,7 +38,7 @@ testkit::on_both! {
             assert_eq!(won.len(), 1);
             assert_eq!(shared, [json!({"ids": [won[0].1], "shareWith": ["grain", "haul"]})]);
         }
-        assert_eq!(due_shares(&app, backend), 0);
+        assert_eq!(app.database.count("due_shares"), 0);
     }
 
     async fn shares_with_the_parties_at_the_time_of_the_commit(backend) {
@@ -108,7 +100,7 @@ testkit::on_both! {
         app.post("/v1/loads/send-to-carrier").by(&grain).json(&form).send().await.ok();
         let log = format!("/v1/loads/{}/notifications", other["id"].as_str().unwrap());
         assert_eq!(app.get(&log).by(&grain).send().await.ok().as_array().unwrap().len(), 1, "one notification");
-        assert_eq!(due_shares(&app, backend), 4);
+        assert_eq!(app.database.count("due_shares"), 4);
         // A slow machine sees retries as well.
         let mut expected = Vec::new();
         for share in system.shares().await {
@@ -129,7 +121,7 @@ testkit::on_both! {
         let settings = Settings { system_url: system.url(), ..Settings::default() };
         let app = App::start_on::<Logistics>(database, settings.clone()).await;
         let replica = App::start_replica::<Logistics>(&app, settings).await;
-        wait_for_shares(&replica, backend).await;
+        wait_for_shares(&replica).await;
         let mut shared = system.shares().await.split_off(before);
         let sort = |calls: &mut Vec<Value>| calls.sort_by_key(ToString::to_string);
         sort(&mut shared);
@@ -147,15 +139,15 @@ testkit::on_both! {
         for status in [400, 401, 403] {
             system.set_share_status(Some(status));
             create(&haul).await;
-            assert_eq!(due_shares(&app, backend), 0, "{status}");
+            assert_eq!(app.database.count("due_shares"), 0, "{status}");
         }
         // No retry can succeed after the token expires.
         system.set_share_status(Some(503));
         let mut expiring = haul.clone();
         expiring.claims["exp"] = json!(std::time::UNIX_EPOCH.elapsed().unwrap().as_secs() + 2);
         create(&expiring).await;
-        assert_eq!(due_shares(&app, backend), 1);
-        wait_for_shares(&app, backend).await;
+        assert_eq!(app.database.count("due_shares"), 1);
+        wait_for_shares(&app).await;
     }
 
     async fn admins_share_files_of_the_parties_only(backend) {

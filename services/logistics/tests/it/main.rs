@@ -57,7 +57,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use logistics::{Logistics, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, SystemStub, User};
+use testkit::{App, Backend, SystemStub, TestResponse, User};
 use wiremock::{Request, ResponseTemplate};
 
 /// Starts a service without files: its system service does not exist.
@@ -126,12 +126,12 @@ fn without_warnings(response: Value) -> Value {
 }
 
 /// Patches a load.
-async fn patch(app: &App, user: &User, id: &str, members: &Value) -> testkit::TestResponse {
+async fn patch(app: &App, user: &User, id: &str, members: &Value) -> TestResponse {
     app.call("PATCH", &format!("/v1/loads/{id}")).by(user).json(members).send().await
 }
 
 /// Cancels a load without a reason.
-async fn cancel(app: &App, user: &User, id: &str) -> testkit::TestResponse {
+async fn cancel(app: &App, user: &User, id: &str) -> TestResponse {
     app.post(&format!("/v1/loads/{id}/cancel")).by(user).send().await
 }
 
@@ -171,7 +171,7 @@ fn revised(mut before: Value, after: &Value) -> Value {
 }
 
 /// Returns the revision in an `ETag`.
-fn tag(reply: &testkit::TestResponse) -> i64 {
+fn tag(reply: &TestResponse) -> i64 {
     reply.header("etag").trim_matches('"').parse().unwrap()
 }
 
@@ -181,7 +181,7 @@ fn proof_form() -> Value {
 }
 
 /// Submits a proof of delivery.
-async fn prove(app: &App, user: &User, id: &str, form: &Value) -> testkit::TestResponse {
+async fn prove(app: &App, user: &User, id: &str, form: &Value) -> TestResponse {
     app.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(user).json(form).send().await
 }
 

@@ -4,7 +4,7 @@ use testkit::WebhookReceiver;
 
 use super::*;
 
-async fn note(app: &App, user: &User, id: &str, text: &str) -> testkit::TestResponse {
+async fn note(app: &App, user: &User, id: &str, text: &str) -> TestResponse {
     app.post(&format!("/v1/loads/{id}/notes")).by(user).json(&json!({ "text": text })).send().await
 }
 
@@ -115,15 +115,11 @@ testkit::on_both! {
             let expected: Vec<_> =
                 all.iter().filter(|event| wanted.contains(&event["type"].as_str().unwrap())).cloned().collect();
             for limit in 1..=4 {
-                let (mut url, mut found) =
-                    (format!("/v1/loads/{id}/events?f:type={types}&limit={limit}&count=true"), Vec::new());
-                loop {
-                    let reply = app.get(&url).by(&grain).send().await;
-                    assert_eq!(reply.header("x-total-count"), expected.len().to_string(), "{types}");
-                    let next = super::search::next_url(reply.header("link"));
-                    found.extend(reply.ok().as_array().unwrap().clone());
-                    let Some(next) = next else { break };
-                    next.strip_prefix(&app.url).unwrap().clone_into(&mut url);
+                let path = format!("/v1/loads/{id}/events?f:type={types}&limit={limit}&count=true");
+                let mut found = Vec::new();
+                for page in app.pages(&grain, &path).await {
+                    assert_eq!(page.header("x-total-count"), expected.len().to_string(), "{types}");
+                    found.extend(page.entries());
                 }
                 assert_eq!(found, expected, "{types}");
             }

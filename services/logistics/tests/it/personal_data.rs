@@ -24,18 +24,16 @@ async fn send_to_driver(app: &App, id: &str, driver: &str) {
 }
 
 /// Waits until the service has stored that the user has called.
-async fn wait_until_known(app: &App, backend: Backend) {
-    let table = if backend == Backend::Postgres { "logistics.known_callers" } else { "known_callers" };
-    let row = format!("{table} WHERE kind = 'driver' AND id = '{}'", ErasedUser::ID);
+async fn wait_until_known(app: &App) {
+    let row = format!("known_callers WHERE kind = 'driver' AND id = '{}'", ErasedUser::ID);
     testkit::wait_until(async || app.database.count(&row) == 1).await;
 }
 
 /// Begins an erasure that makes the id of the user `erased-before`.
 fn begin_erasure(app: &App, backend: Backend) {
     let hash = URL_SAFE_NO_PAD.encode(Sha256::digest(ErasedUser::ID));
-    let (schema, begun) = if backend == Backend::Postgres { ("logistics.", "now()") } else { ("", "0") };
-    app.database
-        .execute(&format!("INSERT INTO {schema}erasures VALUES ('{hash}', 'erased-before', {begun})"));
+    let begun = if backend == Backend::Postgres { "now()" } else { "0" };
+    app.database.execute(&format!("INSERT INTO erasures VALUES ('{hash}', 'erased-before', {begun})"));
 }
 
 /// The ids of loads that concern the user.
@@ -175,13 +173,12 @@ testkit::on_both! {
         }
         app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
         assert_eq!(ErasedUser::count(&app).await["loads"], 1_204);
-        wait_until_known(&app, backend).await;
+        wait_until_known(&app).await;
         // Each load and the event of its creation, the batch, and the user as a caller.
         assert_eq!(ErasedUser::erase(&app).await, 2 * 1_204 + 2);
         assert_eq!(app.database.mentions(ErasedUser::ID_MARK), Vec::<String>::new());
-        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        let ids = format!("(SELECT DISTINCT creator_id FROM {schema}loads WHERE creator_id LIKE 'erased-%') AS ids");
-        assert_eq!(app.database.count(&ids), 1);
+        let ids = "(SELECT DISTINCT creator_id FROM loads WHERE creator_id LIKE 'erased-%') AS ids";
+        assert_eq!(app.database.count(ids), 1);
         let history = events(&app, other["id"].as_str().unwrap()).await;
         assert_eq!((&history[0]["userId"], &history[0]["userName"]), (&json!("another"), &json!(ErasedUser::NAME)));
     }
@@ -191,11 +188,10 @@ testkit::on_both! {
         let zeph = ErasedUser::of("grain");
         let first = app.post("/v1/loads/organiser").by(&zeph).json(&organiser_form()).send().await.ok();
         begin_erasure(&app, backend);
-        wait_until_known(&app, backend).await;
+        wait_until_known(&app).await;
         assert_eq!(ErasedUser::erase(&app).await, 3);
         assert_eq!(events(&app, first["id"].as_str().unwrap()).await[0]["userId"], "erased-before");
-        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        assert_eq!(app.database.count(&format!("{schema}erasures")), 0);
+        assert_eq!(app.database.count("erasures"), 0);
     }
 
     /// An erasure was interrupted, and its user still has a valid token.
@@ -206,13 +202,12 @@ testkit::on_both! {
         let load = create(&app, &zeph, &with_file(organiser_form(), &file)).await;
         send_to_driver(&app, &load, ErasedUser::ID).await;
         begin_erasure(&app, backend);
-        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
         for (table, column) in [("load_drivers", "driver_id"), ("notifications", "recipient_id"), ("file_uploaders", "user_id")] {
-            let erase = format!("UPDATE {schema}{table} SET {column} = 'erased-before' WHERE {column} = '{}'", ErasedUser::ID);
+            let erase = format!("UPDATE {table} SET {column} = 'erased-before' WHERE {column} = '{}'", ErasedUser::ID);
             app.database.execute(&erase);
         }
         // The first notification is as a finished transaction of the erasure leaves it.
-        app.database.execute(&format!("UPDATE {schema}notifications SET collapses = NULL"));
+        app.database.execute("UPDATE notifications SET collapses = NULL");
         send_to_driver(&app, &load, ErasedUser::ID).await;
         patch(&app, &colleague, &load, &json!({"files": []})).await.ok();
         patch(&app, &colleague, &load, &json!({"files": [{"id": file}]})).await.ok();
@@ -241,8 +236,7 @@ testkit::on_both! {
         send_to_driver(&app, &load, ErasedUser::ID).await;
         ErasedUser::erase(&app).await;
         ErasedUser::assert_erased(&app).await;
-        let schema = if backend == Backend::Postgres { "logistics." } else { "" };
-        assert_eq!(app.database.count(&format!("{schema}notifications WHERE recipient_id = 'erased-before'")), 2);
+        assert_eq!(app.database.count("notifications WHERE recipient_id = 'erased-before'"), 2);
     }
 
     async fn deliveries_of_a_load_are_erased_however_many_they_are(backend) {
@@ -252,25 +246,24 @@ testkit::on_both! {
         app.post("/v1/webhooks").by(&colleague).json(&hook).send().await.ok();
         let file = system.add_with_name("ticket.jpg", &zeph, ErasedUser::NAME);
         create(&app, &colleague, &with_file(organiser_form(), &file)).await;
-        let (schema, id, prepare) = match backend {
+        let (id, prepare) = match backend {
             // As the service does: moved rows leave no copies in the file.
-            Backend::Sqlite => ("", "randomblob(16)", "PRAGMA secure_delete = ON;"),
-            Backend::Postgres => ("logistics.", "gen_random_uuid()", ""),
+            Backend::Sqlite => ("randomblob(16)", "PRAGMA secure_delete = ON;"),
+            Backend::Postgres => ("gen_random_uuid()", ""),
         };
         app.database.execute(&format!(
-            "{prepare} INSERT INTO {schema}webhook_deliveries (id, webhook_id, event, status, attempts, created_at,
+            "{prepare} INSERT INTO webhook_deliveries (id, webhook_id, event, status, attempts, created_at,
                 pending_since, body)
              SELECT {id}, webhook_id, event, 'delivered', 1, created_at, pending_since, m.body
-             FROM {schema}webhook_deliveries d, {schema}webhook_messages m, {}",
+             FROM webhook_deliveries d, webhook_messages m, {}",
             backend.numbers(250)
         ));
         app.record_statements();
         assert_eq!(ErasedUser::erase(&app).await, 1, "deliveries are not counted");
         ErasedUser::assert_indexed(&app);
         ErasedUser::assert_erased(&app).await;
-        let deliveries = format!("{schema}webhook_deliveries");
-        assert_eq!(app.database.count(&deliveries), 251);
-        assert_eq!(app.database.count(&format!("{schema}delivery_erasures")), 0);
+        assert_eq!(app.database.count("webhook_deliveries"), 251);
+        assert_eq!(app.database.count("delivery_erasures"), 0);
     }
 
     async fn loads_stay_usable_while_a_user_is_erased(backend) {
@@ -300,7 +293,7 @@ testkit::on_both! {
     async fn the_script_exports_and_erases(backend) {
         let app = app(backend).await;
         app.post("/v1/loads/organiser").by(&ErasedUser::of("grain")).json(&organiser_form()).send().await.ok();
-        wait_until_known(&app, backend).await;
+        wait_until_known(&app).await;
         let folder = tempfile::tempdir().unwrap();
         let run = async |arguments: [&str; 3], token: String| {
             let mut script = std::process::Command::new("bash");

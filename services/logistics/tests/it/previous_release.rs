@@ -2,11 +2,6 @@
 
 use super::*;
 
-/// Returns the name of a table.
-fn table(backend: Backend, name: &str) -> String {
-    if backend == Backend::Sqlite { name.to_owned() } else { format!("logistics.{name}") }
-}
-
 fn types(history: &[Value]) -> Vec<&str> {
     history.iter().map(|event| event["type"].as_str().unwrap()).collect()
 }
@@ -15,16 +10,15 @@ testkit::on_both! {
     async fn completions_and_acceptances_are_recorded(backend) {
         let app = app(backend).await;
         let id = create_load(&app).await;
-        let loads = table(backend, "loads");
         let revision = async |app: &App, id: &str| {
             tag(&app.get(&format!("/v1/loads/{id}")).by(&User::admin()).send().await)
         };
         let now = if backend == Backend::Sqlite { "1772000000000" } else { "'2026-03-01T00:00:00Z'" };
-        app.database.execute(&format!("UPDATE {loads} SET accepted_at = {now}, accepted_by = 'zoe', awaits_acceptance = NULL"));
+        app.database.execute(&format!("UPDATE loads SET accepted_at = {now}, accepted_by = 'zoe', awaits_acceptance = NULL"));
         assert_eq!(revision(&app, &id).await, 2);
-        app.database.execute(&format!("UPDATE {loads} SET status = 'completed', completed_at = {now}"));
+        app.database.execute(&format!("UPDATE loads SET status = 'completed', completed_at = {now}"));
         assert_eq!(revision(&app, &id).await, 3);
-        app.database.execute(&format!("UPDATE {loads} SET weight = 5"));
+        app.database.execute("UPDATE loads SET weight = 5");
         assert_eq!(revision(&app, &id).await, 3);
         let history = events(&app, &id).await;
         assert_eq!(types(&history), ["created", "accepted", "completed"]);
@@ -38,7 +32,7 @@ testkit::on_both! {
 
     async fn reopened_loads_are_as_before_their_proof(backend) {
         let app = app(backend).await;
-        let (id, grain, loads) = (create_load(&app).await, User::of("grain"), table(backend, "loads"));
+        let (id, grain) = (create_load(&app).await, User::of("grain"));
         patch(&app, &User::of("haul"), &id, &json!({"ticketNumber": "T-0", "vehicleRegistration": "VX21 ABC"})).await.ok();
         let before = app.get(&format!("/v1/loads/{id}")).by(&grain).send().await.ok();
         prove(&app, &grain, &id, &proof_form()).await.ok();
@@ -46,7 +40,7 @@ testkit::on_both! {
             Backend::Sqlite => "json_remove(proof, '$.files_before', '$.values_before')",
             Backend::Postgres => "(proof::jsonb - 'files_before' - 'values_before')::json",
         };
-        app.database.execute(&format!("UPDATE {loads} SET proof = {document}"));
+        app.database.execute(&format!("UPDATE loads SET proof = {document}"));
         let reopened = app.post(&format!("/v1/loads/{id}/reopen")).by(&grain).json(&json!({"reason": "Wrong load"})).send().await.ok();
         let shown = |load: &Value| ["status", "weight", "weightNet", "ticketNumber", "vehicleRegistration", "files"].map(|name| load[name].clone());
         assert_eq!(shown(&reopened), shown(&before));
@@ -54,7 +48,7 @@ testkit::on_both! {
 
     async fn documents_get_the_revisions_that_it_does_not_write(backend) {
         let app = app(backend).await;
-        let (id, haul, loads) = (create_load(&app).await, User::of("haul"), table(backend, "loads"));
+        let (id, haul) = (create_load(&app).await, User::of("haul"));
         patch(&app, &haul, &id, &json!({"ticketNumber": "T-9"})).await.ok();
         let other = create_load(&app).await;
         let read = async |app: &App, id: &str| app.get(&format!("/v1/loads/{id}")).by(&haul).send().await;
@@ -63,12 +57,12 @@ testkit::on_both! {
             Backend::Sqlite => "json_remove(document, '$.revision', '$.updatedAtUTC')",
             Backend::Postgres => "(document::jsonb - 'revision' - 'updatedAtUTC')::json",
         };
-        app.database.execute(&format!("UPDATE {loads} SET document = {document}"));
+        app.database.execute(&format!("UPDATE loads SET document = {document}"));
         assert_eq!(read(&app, &id).await.ok().get("revision"), None);
         // A load that changes meanwhile, and then only in its column.
         patch(&app, &haul, &other, &json!({"ticketNumber": "T-8"})).await.ok();
         assert_eq!(revision(&app, &other).await, 2);
-        app.database.execute(&format!("UPDATE {loads} SET revision = revision + 1 WHERE revision = 2"));
+        app.database.execute("UPDATE loads SET revision = revision + 1 WHERE revision = 2");
         let app = App::start_on::<Logistics>(app.stop().await, Settings::default()).await;
         for (id, before) in [(&id, &before[0]), (&other, &before[1])] {
             assert_eq!(revision(&app, id).await, 3);
@@ -83,12 +77,12 @@ testkit::on_both! {
     async fn documents_get_the_batches_that_it_does_not_write(backend) {
         let app = app(backend).await;
         let answer = batch::send_file(&app, batch::VALID_CSV).await.ok();
-        let (batch, loads) = (&answer["batchId"], table(backend, "loads"));
+        let batch = &answer["batchId"];
         let document = match backend {
             Backend::Sqlite => "json_remove(document, '$.revision', '$.updatedAtUTC', '$.batchId')",
             Backend::Postgres => "(document::jsonb - 'revision' - 'updatedAtUTC' - 'batchId')::json",
         };
-        app.database.execute(&format!("UPDATE {loads} SET document = {document}"));
+        app.database.execute(&format!("UPDATE loads SET document = {document}"));
         let grain = User::of("grain");
         let read = async |app: &App, n: usize| {
             app.get(&format!("/v1/loads/{}", answer["ids"][n].as_str().unwrap())).by(&grain).send().await.ok()
@@ -109,9 +103,8 @@ testkit::on_both! {
         let (id, haul) = (create_load(&app).await, User::of("haul"));
         prove(&app, &haul, &id, &proof_form()).await.ok();
         accept(&app, &id).await;
-        let (loads, events_table) = (table(backend, "loads"), table(backend, "load_events"));
-        app.database.execute(&format!("DELETE FROM {events_table}"));
-        app.database.execute(&format!("UPDATE {loads} SET creator_id = NULL, creator_name = NULL"));
+        app.database.execute("DELETE FROM load_events");
+        app.database.execute("UPDATE loads SET creator_id = NULL, creator_name = NULL");
         let load = app.get(&format!("/v1/loads/{id}")).by(&haul).send().await.ok();
         let history = events(&app, &id).await;
         assert_eq!(types(&history), ["created", "completed", "accepted"]);
@@ -133,12 +126,11 @@ testkit::on_both! {
     async fn drivers_of_the_previous_release_have_a_time(backend) {
         let app = app(backend).await;
         let id = create_load(&app).await;
-        let (loads, drivers) = (table(backend, "loads"), table(backend, "load_drivers"));
-        app.database.execute(&format!("INSERT INTO {drivers} (load_id, driver_id) SELECT id, 'dai' FROM {loads}"));
+        app.database.execute("INSERT INTO load_drivers (load_id, driver_id) SELECT id, 'dai' FROM loads");
         let listed = app.get(&format!("/v1/loads/{id}/drivers")).by(&User::of("haul")).send().await.ok();
         assert!(listed[0]["sentAtUTC"].as_str().unwrap().starts_with("20"), "{listed}");
         // Whose notification was deleted before the upgrade.
-        app.database.execute(&format!("UPDATE {drivers} SET sent_at = NULL"));
+        app.database.execute("UPDATE load_drivers SET sent_at = NULL");
         let load = app.get(&format!("/v1/loads/{id}")).by(&User::of("haul")).send().await.ok();
         let listed = app.get(&format!("/v1/loads/{id}/drivers")).by(&User::of("haul")).send().await.ok();
         assert_eq!(listed, json!([{"driverId": "dai", "sentAtUTC": load["createdAtUTC"]}]));

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use logistics::ToleranceAction;
-use testkit::TestResponse;
-
 use super::*;
+use logistics::ToleranceAction;
 
 /// Makes a request whose file is looked up, and `other` meanwhile. Returns the response of the first one.
 async fn during_look_up(

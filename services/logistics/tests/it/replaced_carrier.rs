@@ -4,7 +4,7 @@ use testkit::WebhookReceiver;
 
 use super::*;
 
-async fn send(app: &App, user: &User, id: &str, driver: &str) -> testkit::TestResponse {
+async fn send(app: &App, user: &User, id: &str, driver: &str) -> TestResponse {
     let form = json!({"loadId": id, "driverId": driver});
     app.post("/v1/loads/send-to-driver").by(user).json(&form).send().await
 }
@@ -198,8 +198,7 @@ testkit::on_both! {
         assert_eq!((ids, &call["unshareWith"]), (expected, &json!(["haul"])));
         let edit = app.call("PATCH", &path).by(&grain).json(&json!({"reference": "edited"}));
         assert_eq!(unshared(edit).await, None, "another edit ends no sharing");
-        let table = if backend == Backend::Sqlite { "due_shares" } else { "logistics.due_shares" };
-        assert_eq!(app.database.count(table), 0);
+        assert_eq!(app.database.count("due_shares"), 0);
     }
 
     async fn a_carrier_that_gives_the_load_away_loses_the_files_of_others(backend) {

@@ -25,42 +25,6 @@ testkit::on_both! {
         assert_eq!(app.get("/v1/loads/nonsense").by(&haul).header("if-none-match", "*").send().await.status, 404);
     }
 
-    async fn changes_raise_the_revision_and_sending_does_not(backend) {
-        let app = app(backend).await;
-        let (grain, haul) = (User::of("grain"), User::of("haul"));
-        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
-        let id = load["id"].as_str().unwrap();
-        for (path, member, value, expected) in
-            [("driver", "driverId", "dai", 1), ("carrier", "carrierId", "haul", 2), ("carrier", "carrierId", "haul", 2)]
-        {
-            let sent = json!({"loadId": id, member: value});
-            app.post(&format!("/v1/loads/send-to-{path}")).by(&grain).json(&sent).send().await.ok();
-            assert_eq!(revision(&app, id).await, expected, "a new carrier is a change of the load");
-        }
-        let edited = patch(&app, &grain, id, &json!({"weight": 30})).await;
-        assert_eq!(edited.header("etag"), "\"3\"");
-        assert_eq!(revision(&app, id).await, 3);
-        patch(&app, &grain, id, &json!({"weight": 30})).await.ok();
-        assert_eq!(revision(&app, id).await, 3, "nothing changed");
-        app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(&grain).send().await.ok();
-        assert_eq!(revision(&app, id).await, 4);
-        for _ in 0..2 {
-            prove(&app, &haul, id, &proof_form()).await.ok();
-            assert_eq!(revision(&app, id).await, 5);
-        }
-        let correction = json!({"weightNet": 28, "reason": "misread"});
-        app.post(&format!("/v1/loads/{id}/proof-of-delivery/corrections")).by(&haul).json(&correction).send().await.ok();
-        assert_eq!(revision(&app, id).await, 6);
-        let entered = create_load(&app).await;
-        for _ in 0..2 {
-            accept(&app, &entered).await;
-            assert_eq!(revision(&app, &entered).await, 2);
-        }
-        for _ in 0..2 {
-            assert_eq!(cancel(&app, &grain, &entered).await.header("etag"), "\"3\"");
-        }
-    }
-
     async fn bodies_show_the_revision_and_its_time(backend) {
         let (app, haul) = (app(backend).await, User::of("haul"));
         let id = create_load(&app).await;

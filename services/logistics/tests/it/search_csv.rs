@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use testkit::TestResponse;
-
 use super::*;
 
 const HEADER: &str = "id,reference,status,deliveryDateISO,organiserId,organiserName,carrierId,carrierName,commodityId,\
@@ -125,7 +123,7 @@ testkit::on_both! {
         assert_eq!(list("limit=2&offset=1").await.0, "R1 R2");
         assert_eq!(list("offset=9").await.0, "");
         let first = get("limit=2&sortBy=reference").await;
-        let next = super::search::next_url(first.header("link")).unwrap();
+        let next = first.link("next").unwrap();
         let cursor = next.split_once("cursor=").unwrap().1;
         assert_eq!(list(&format!("cursor={cursor}")).await.0, "R2 R3 R4");
         assert_eq!(get("format=CSV&limit=1000001").await.errors(), ["limit range"]);

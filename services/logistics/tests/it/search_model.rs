@@ -1,4 +1,4 @@
-//! Compares 100 random searches of 5,000 loads with an in-memory model: by offset, by cursor, and as CSV.
+//! Compares 120 random searches of 5,000 loads with an in-memory model: by offset, by cursor, and as CSV.
 
 use std::cmp::Ordering;
 
@@ -6,11 +6,12 @@ use common::wire::fold;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::search::next_url;
 use super::*;
 
 const LOADS: usize = 5_000;
-const SEARCHES: usize = 100;
+const SEARCHES: usize = 120;
+/// A member that the model adds to a load: whether its organiser has accepted it.
+const ACCEPTED: &str = "isAccepted";
 const SORTS: [&str; 9] = [
     "deliveryDateISO",
     "createdAt",
@@ -30,48 +31,81 @@ fn pick(random: &mut StdRng, values: &[&str]) -> String {
     values[random.random_range(0..values.len())].to_owned()
 }
 
-/// Returns a CSV row of a load with an organiser and, with a probability of 0.6, a carrier.
-fn row(random: &mut StdRng, n: usize) -> String {
+/// Returns a CSV row of a load with an organiser and, with a probability of 0.6, a carrier. Of an organisation that
+/// creates it, the load is its own.
+fn row(random: &mut StdRng, n: usize, creator: &str) -> String {
     let organiser =
         (pick(random, &["grain", "mill", "haul"]), pick(random, &["Zeta Farms", "alpha", "Ärger"]));
     let carrier = (pick(random, &["haul", "fast"]), pick(random, &["Haulage", "beta & Sons"]));
     let (carrier, name) = if random.random_bool(0.6) { carrier } else { Default::default() };
+    let organiser = if creator == "grain" { (creator.to_owned(), organiser.1) } else { organiser };
+    let (carrier, name) =
+        if creator == "haul" { (creator.to_owned(), "Haulage".to_owned()) } else { (carrier, name) };
     let reference = pick(random, &["a", "B-77", "c_%", "\"\"q\"\""]);
     let (commodity, day) = (random.random_range(1..=5), random.random_range(1..=9));
+    let year = if random.random_bool(0.2) { 2999 } else { 2026 };
     let (weight, postcode) = (pick(random, &["", "7", "2.5"]), pick(random, &["HR4 9AR", "x 1"]));
-    let tag = pick(random, &["x", "Harvest", "a b"]);
+    let tag = pick(random, &["x", "Harvest", "a b", "x;a b"]);
     format!(
-        "\"{reference}-{n}\",2026-03-0{day},{},{},{carrier},{name},{commodity},{weight},{postcode},{tag}\n",
+        "\"{reference}-{n}\",{year}-03-0{day},{},{},{carrier},{name},{commodity},{weight},{postcode},{tag}\n",
         organiser.0, organiser.1
     )
 }
 
-/// Submits proofs of delivery for a twentieth of all loads.
-async fn prove(app: &App, admin: &User, random: &mut StdRng, ids: &[Value]) {
-    for (n, id) in ids.iter().enumerate().filter(|(n, _)| n % 20 == 3) {
-        let proof = json!({
-            "weightNet": random.random_range(1..9), "ticketNumber": format!("T-{n}"), "vehicleRegistration": "VX21 ABC",
-            "files": null, "capturedAtUTC": format!("2026-03-{:02}T08:00:00Z", random.random_range(10..=28)),
-        });
-        let path = format!("/v1/loads/{}/proof-of-delivery", id.as_str().unwrap());
-        app.post(&path).by(admin).json(&proof).send().await.ok();
+/// Completes a twentieth of all loads; collects, rejects, cancels and accepts a fortieth each. Returns the indexes of
+/// those that were accepted.
+async fn change(app: &App, random: &mut StdRng, loads: &[Value]) -> Vec<usize> {
+    let (admin, mut accepted) = (User::admin(), Vec::new());
+    for (n, load) in loads.iter().enumerate() {
+        let (action, form) = match n % 40 {
+            3 | 23 => {
+                let captured_at = format!("2026-03-{:02}T08:00:00Z", random.random_range(10..=28));
+                let proof = json!({
+                    "weightNet": random.random_range(1..9), "ticketNumber": format!("T-{n}"), "files": null,
+                    "vehicleRegistration": "VX21 ABC", "capturedAtUTC": captured_at,
+                });
+                ("proof-of-delivery", proof)
+            }
+            5 => ("collection", json!({})),
+            6 => ("rejection", json!({"reason": "quality"})),
+            7 => ("cancel", json!({})),
+            8 => ("accept", json!({})),
+            _ => continue,
+        };
+        let organiser = User::of(load["organiser"]["id"].as_str().unwrap());
+        let user = if action == "accept" { &organiser } else { &admin };
+        let path = format!("/v1/loads/{}/{action}", load["id"].as_str().unwrap());
+        app.post(&path).by(user).json(&form).send().await.ok();
+        accepted.extend((action == "accept").then_some(n));
     }
+    accepted
 }
 
 /// Creates [`LOADS`] loads and returns them as the service returns them one by one.
 async fn populate(app: &App, random: &mut StdRng) -> Vec<Value> {
     let header = "reference,deliveryDateISO,organiserId,organiserName,carrierId,carrierName,commodityId,weight,\
                   pickupPostcode,tags\n";
-    let (admin, rows) = (User::admin(), (0..LOADS).map(|n| row(random, n)).collect::<String>());
-    let form = super::batch::form(&[(header.to_owned() + &rows).as_bytes()]);
-    let result = super::batch::send(app, &admin, form).await.ok();
-    let ids = result["ids"].as_array().unwrap();
-    prove(app, &admin, random, ids).await;
-    let mut loads = Vec::new();
-    for ids in ids.chunks(100) {
-        loads.extend(super::batch::loads(app, &admin, &json!({ "ids": ids })).await);
+    let (admin, mut ids) = (User::admin(), Vec::new());
+    for (creator, count) in [("admin", LOADS / 2), ("haul", LOADS / 4), ("grain", LOADS / 4)] {
+        let rows = (0..count).map(|n| row(random, n, creator)).collect::<String>();
+        let user = if creator == "admin" { admin.clone() } else { without_org_name(creator) };
+        let form = super::batch::form(&[(header.to_owned() + &rows).as_bytes()]);
+        let result = super::batch::send(app, &user, form).await.ok();
+        ids.extend(result["ids"].as_array().unwrap().clone());
     }
-    assert_eq!(loads.len(), LOADS);
+    let read_all = async || {
+        let mut loads = Vec::new();
+        for ids in ids.chunks(100) {
+            loads.extend(super::batch::loads(app, &admin, &json!({ "ids": ids })).await);
+        }
+        assert_eq!(loads.len(), LOADS);
+        loads
+    };
+    let accepted = change(app, random, &read_all().await).await;
+    let mut loads = read_all().await;
+    for n in accepted {
+        loads[n][ACCEPTED] = json!(true);
+    }
     loads
 }
 
@@ -107,16 +141,31 @@ fn contains_word(text: &str, word: &str) -> bool {
     if is_letter { begins() } else { text.contains(word) }
 }
 
-fn matches(load: &Value, filters: &Filters) -> bool {
-    filters.iter().all(|(name, value)| match *name {
-        "f:organiserId" => load["organiser"]["id"] == value.as_str(),
-        "f:carrierId" => load["carrier"]["id"] == value.as_str(),
-        "f:status" => load["status"] == value.as_str(),
-        "f:commodityId" => value.split(',').any(|id| load["commodity"]["id"].as_i64() == id.parse().ok()),
-        "startDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] >= **value,
-        "endDateISO" => load["deliveryDateISO"].as_str().unwrap()[..10] <= **value,
-        _ => fold(value).split(' ').all(|word| has_word(load, word)),
-    })
+fn matches(load: &Value, caller: &str, filters: &Filters) -> bool {
+    let is = |statuses: &[&str]| statuses.iter().any(|status| load["status"] == *status);
+    let shows_cancelled = filters.iter().any(|(name, _)| *name == "f:status");
+    let due = &load["deliveryDateISO"].as_str().unwrap()[..10];
+    let creator = &load["createdBy"]["organisationId"];
+    (shows_cancelled || !is(&["cancelled"]))
+        && filters.iter().all(|(name, value)| match *name {
+            "f:organiserId" => load["organiser"]["id"] == value.as_str(),
+            "f:carrierId" => load["carrier"]["id"] == value.as_str(),
+            "f:status" => is(&value.split(',').collect::<Vec<_>>()),
+            "f:tag" => load["tags"].as_array().unwrap().contains(&json!(value)),
+            "f:createdBy" => *creator == if value == "own" { caller } else { value },
+            "overdue" => value == "false" || is(&["upcoming", "collected"]) && due < "2999",
+            "awaitsAcceptance" => {
+                let organiser = &load["organiser"]["id"];
+                let is_of_others =
+                    creator.is_string() && load["carrier"]["id"] == *creator && organiser != creator;
+                let awaits = is_of_others && load.get(ACCEPTED).is_none() && !is(&["cancelled", "rejected"]);
+                value == "false" || awaits && *organiser == caller
+            }
+            "f:commodityId" => value.split(',').any(|id| load["commodity"]["id"].as_i64() == id.parse().ok()),
+            "startDateISO" => *due >= **value,
+            "endDateISO" => *due <= **value,
+            _ => fold(value).split(' ').all(|word| has_word(load, word)),
+        })
 }
 
 /// Returns the ids of all loads that a search must return, in order.
@@ -124,7 +173,7 @@ fn expected(loads: &[Value], caller: &str, filters: &Filters, sort: &str, desc: 
     let sees = |load: &&Value| {
         caller == "admin" || load["organiser"]["id"] == caller || load["carrier"]["id"] == caller
     };
-    let matching = loads.iter().filter(sees).filter(|load| matches(load, filters));
+    let matching = loads.iter().filter(sees).filter(|load| matches(load, caller, filters));
     let mut matching: Vec<_> =
         matching.map(|load| (sort_value(load, sort), load["id"].as_str().unwrap())).collect();
     matching.sort_by(|(x, a), (y, b)| {
@@ -141,13 +190,36 @@ fn filters(random: &mut StdRng) -> Filters {
     let all = [
         ("f:organiserId", pick(random, &["grain", "mill", "none"])),
         ("f:carrierId", pick(random, &["haul", "fast"])),
-        ("f:status", pick(random, &["upcoming", "completed"])),
-        ("f:commodityId", pick(random, &["2", "1,3", "99,5,4,1", "99"])),
+        (
+            "f:status",
+            pick(random, &["upcoming", "completed", "upcoming,rejected", "completed,collected,cancelled"]),
+        ),
+        ("f:tag", pick(random, &["x", "a b", "Harvest", "harvest"])),
+        ("f:createdBy", pick(random, &["own", "haul", "grain", "mill"])),
+        ("overdue", pick(random, &["true", "true", "false"])),
+        ("awaitsAcceptance", pick(random, &["true", "true", "false"])),
+        ("f:commodityId", pick(random, &["2", "1,3", "99,5,4,1", "99", "0,-1,2147483647"])),
         ("startDateISO", format!("2026-03-{:02}", random.random_range(1..=9))),
         ("endDateISO", format!("2026-03-{:02}", random.random_range(9..=12))),
         ("query", pick(random, &queries)),
     ];
-    all.into_iter().filter(|_| random.random_bool(0.25)).collect()
+    all.into_iter().filter(|_| random.random_bool(0.17)).collect()
+}
+
+/// Returns a query with these filters. Several values are repeated, or separated by commas.
+fn query(random: &mut StdRng, filters: &Filters, sort: &str, desc: bool) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in filters {
+        let values = || value.split(',');
+        match random.random_range(0..4) {
+            _ if !name.starts_with("f:") => query.append_pair(name, value),
+            0 => query.extend_pairs(values().map(|value| (name, value))),
+            1 => query.extend_pairs(values().map(|value| (format!("{name}[]"), value))),
+            2 => query.append_pair(name, &value.replace(',', ", ")),
+            _ => query.append_pair(name, value),
+        };
+    }
+    query.append_pair("sortBy", sort).append_pair("sortDesc", &format!("{desc}")).finish()
 }
 
 fn ids(page: &Value) -> Vec<String> {
@@ -159,10 +231,10 @@ async fn follow_links(app: &App, token: &str, path: &str) -> Vec<String> {
     let (mut loads, mut path) = (Vec::new(), path.to_owned());
     for _ in 0..3 {
         let reply = app.get(&path).bearer(token).send().await;
-        let link = reply.header("link").to_owned();
+        let next = reply.link("next");
         loads.extend(ids(&reply.ok()));
-        let Some(url) = next_url(&link) else { break };
-        url.strip_prefix(&app.url).unwrap().clone_into(&mut path);
+        let Some(next) = next else { break };
+        path = next;
     }
     loads
 }
@@ -182,9 +254,7 @@ testkit::on_both! {
             let (filters, sort, desc) = (filters(&mut random), pick(&mut random, &SORTS), random.random::<bool>());
             let all = expected(&loads, &caller, &filters, &sort, desc);
             let (limit, offset) = (random.random_range(1..=100), random.random_range(0..=all.len().min(300)));
-            let mut query = url::form_urlencoded::Serializer::new(String::new());
-            query.extend_pairs(&filters).append_pair("sortBy", &sort).append_pair("sortDesc", &format!("{desc}"));
-            let query = query.finish();
+            let query = query(&mut random, &filters, &sort, desc);
 
             let path = format!("/v1/loads?limit={limit}&offset={offset}&count=true&{query}");
             let reply = app.get(&path).bearer(&token).send().await;

@@ -152,7 +152,9 @@ async fn assert_sums(app: &App, random: &mut StdRng) {
         "Pacific/Chatham",
     ];
     let zone = pick(random, &zones);
-    let path = format!("/v1/loads/summary?groupBy={group_by}&dateBy={date_by}&timeZone={zone}&{query}");
+    let mut path = format!("/v1/loads/summary?groupBy={group_by}&dateBy={date_by}&timeZone={zone}&{query}");
+    // By default, dates are those of deliveries in Britain.
+    path = path.replace("&dateBy=delivery", "").replace("&timeZone=Europe/London", "");
     let summary = app.get(&path).by(&user).send().await.ok();
     let (mut groups, mut total) = (BTreeMap::<String, Sums>::new(), (0, 0, 0));
     let mut names = BTreeSet::new();
@@ -189,15 +191,14 @@ testkit::on_both! {
             assert_sums(&app, &mut random).await;
         }
         // Loads of the previous release, which does not store the id of the commodity.
-        let loads = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
-        app.database.execute(&format!("UPDATE {loads} SET commodity_id = NULL WHERE weight IS NULL"));
+        app.database.execute("UPDATE loads SET commodity_id = NULL WHERE weight IS NULL");
         let unfilled = app.get("/v1/loads/summary?groupBy=commodity&f:commodityId=1,2,3").by(&User::admin());
         let unfilled = unfilled.send().await.ok();
         // It changes the commodity in the document and the name.
         let json = if backend == Backend::Sqlite { "json_replace(document, '$.commodity.id', 3)" } else {
             "jsonb_set(document::jsonb, '{commodity,id}', '3')::json"
         };
-        app.database.execute(&format!("UPDATE {loads} SET commodity_key = 'x', document = {json} WHERE commodity_id = 2"));
+        app.database.execute(&format!("UPDATE loads SET commodity_key = 'x', document = {json} WHERE commodity_id = 2"));
         for _ in 0..CASES / 4 {
             assert_sums(&app, &mut random).await;
         }
@@ -208,5 +209,26 @@ testkit::on_both! {
         }
         let filled = app.get("/v1/loads/summary?groupBy=commodity&f:commodityId=1,2,3").by(&User::admin());
         assert_eq!(filled.send().await.ok()["groups"].as_array().unwrap().len(), 3);
+    }
+
+    async fn sums_have_three_formats_and_may_be_empty(backend) {
+        let app = app(backend).await;
+        let grain = User::of("grain");
+        create_load(&app).await;
+        app.post("/v1/loads/organiser").by(&grain).json(&with(organiser_form(), "weightNet", json!(0.0001))).send().await.ok();
+        let get = async |user: &User, query: &str| app.get(&format!("/v1/loads/summary?{query}")).by(user).send().await;
+        let total = json!({"count": 2, "weight": 29.4, "weightNet": 0.0001});
+        assert_eq!(get(&grain, "").await.ok(), json!({"total": total}));
+        assert_eq!(get(&grain, "groupBy=carrier").await.ok(), json!({"total": total, "groups": [
+            {"key": "none", "count": 1, "weight": 29.4, "weightNet": 0.0001},
+            {"key": "haul", "name": "Hereford Haulage", "count": 1, "weight": 0, "weightNet": 0},
+        ]}));
+        let csv = get(&grain, "groupBy=carrier&format=CSV").await.text();
+        assert_eq!(csv, "key,name,count,weight,weightNet\r\nnone,,1,29.4,0.0001\r\nhaul,Hereford Haulage,1,0,0\r\n");
+        assert_eq!(get(&grain, "groupBy=carrier&format=XLSX").await.status, 200);
+        let empty = json!({"total": {"count": 0, "weight": 0, "weightNet": 0}, "groups": []});
+        assert_eq!(get(&User::of("mill"), "groupBy=carrier").await.ok(), empty);
+        let errors = get(&grain, "groupBy=year&dateBy=x&timeZone=Mars&f:x=1").await.errors();
+        assert_eq!(errors, ["dateBy enum", "f:x enum", "groupBy enum", "timeZone enum"]);
     }
 }

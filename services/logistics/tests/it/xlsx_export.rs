@@ -35,7 +35,7 @@ fn rows(book: &[u8]) -> Vec<Vec<String>> {
     sheet.split("<row ").skip(1).map(row).collect()
 }
 
-async fn get(app: &App, user: &User, path: &str) -> testkit::TestResponse {
+async fn get(app: &App, user: &User, path: &str) -> TestResponse {
     app.get(path).by(user).send().await
 }
 

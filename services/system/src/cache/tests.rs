@@ -61,7 +61,7 @@ fn keys(keys: &[&str]) -> ClearScope {
 const EVERYTHING: ClearScope = ClearScope { keys: Vec::new(), prefixes: Vec::new(), all: true };
 
 #[test]
-fn cached_values_are_not_fetched_again() {
+fn values_in_memory_and_redis_are_not_fetched_again() {
     on_both_backends(std::convert::identity, async |cache| {
         fill(&cache, &["a:b:1", "a:b:2", "ä:b:", "plain"]).await;
         // Errors are not cached, and values of another type are fetched again.
@@ -75,7 +75,7 @@ fn cached_values_are_not_fetched_again() {
 }
 
 #[test]
-fn entries_expire() {
+fn entries_in_memory_and_redis_expire() {
     on_both_backends(
         |settings| Settings { cache_seconds: 4, ..settings },
         async |cache| {
@@ -108,7 +108,7 @@ fn memory_backend_stays_within_its_size() {
 }
 
 #[test]
-fn cleared_entries_are_fetched_again() {
+fn entries_cleared_from_memory_and_redis_are_fetched_again() {
     const ALL: [&str; 6] = ["a:b:1", "a:b:2", "a:c:1", "a*b:1", "[ab]:?\\1", "ü:1"];
     on_both_backends(std::convert::identity, async |cache| {
         let clears = async |scope: &ClearScope, expected: [bool; 6]| {
@@ -136,7 +136,7 @@ fn cleared_entries_are_fetched_again() {
 }
 
 #[test]
-fn values_fetched_before_a_clear_are_not_cached() {
+fn values_fetched_before_a_clear_of_memory_or_redis_are_not_cached() {
     on_both_backends(std::convert::identity, async |cache| {
         for scope in [keys(&["a:b:1"]), prefixes(&["a"]), EVERYTHING] {
             let source = async || {
@@ -152,7 +152,7 @@ fn values_fetched_before_a_clear_are_not_cached() {
 }
 
 #[test]
-fn clears_do_not_change_the_generation_of_secrets() {
+fn clears_of_memory_and_redis_keep_the_generation_of_secrets() {
     on_both_backends(std::convert::identity, async |cache| {
         assert_eq!(cache.backend().secrets_generation().await.unwrap(), 0);
         let first = cache.backend().next_secrets_generation().await.unwrap();
@@ -166,7 +166,7 @@ fn clears_do_not_change_the_generation_of_secrets() {
 }
 
 #[test]
-fn clears_more_entries_than_one_command_takes() {
+fn clears_more_entries_than_one_command_of_redis_takes() {
     on_both_backends(std::convert::identity, async |cache| {
         for n in 0..10_500 {
             fetches(&cache, &format!("a:{}:{n}", n % 2)).await;

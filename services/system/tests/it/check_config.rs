@@ -69,7 +69,7 @@ fn s3(s3: &S3, url: String) -> [(&'static str, String); 5] {
 }
 
 #[test]
-fn everything_that_works_is_ok_and_leaves_nothing_behind() {
+fn postgres_redis_and_s3_are_ok_and_left_as_they_were() {
     let (database, redis, bucket) =
         (testkit::block_on(TestDatabase::empty(Backend::Postgres)), Redis::start(), S3::with_unique_prefix());
     let deployment = Deployment::new()
@@ -92,7 +92,7 @@ fn everything_that_works_is_ok_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn each_failure_names_its_setting() {
+fn each_failure_of_redis_and_s3_names_its_setting() {
     let closed = closed_port();
     let settings = |pairs: [(&'static str, String); 1]| Deployment::new().with(pairs);
     let keys = |url: String| Deployment::new().with([("AUTH__JWKS_URL", url)]);
@@ -190,7 +190,7 @@ fn invalid_settings_of_the_keys_fail_their_check() {
 }
 
 #[test]
-fn each_failure_of_the_database_is_told() {
+fn each_failure_of_postgres_is_told() {
     let setting = "database.url (DROVER_DATABASE__URL";
     let database = testkit::block_on(TestDatabase::empty(Backend::Postgres));
     let with_url = |url: String| Deployment::new().with([("DATABASE__URL", url)]);

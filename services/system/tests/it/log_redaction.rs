@@ -11,7 +11,7 @@ use crate::places::{KEY, loqate};
 const CACHE_PASSWORD: &str = "cache-password-5b1e";
 
 #[test]
-fn trace_logs_contain_no_secrets() {
+fn trace_logs_contain_no_secrets_of_postgres_redis_and_s3() {
     testkit::block_on(async {
         let stub = MockServer::start().await;
         let echo =

@@ -24,7 +24,7 @@ async fn wait_for_line(service: &Process, matches: impl Fn(&str) -> bool) {
 }
 
 #[test]
-fn counts_failed_cache_and_database_calls() {
+fn counts_failed_calls_of_redis_and_postgres() {
     testkit::block_on(async {
         let database = TestDatabase::new::<System>(Backend::Postgres).await;
         let folder = tempfile::tempdir().unwrap();

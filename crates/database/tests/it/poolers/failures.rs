@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use database::{Database, Error, Options};
 use diesel::RunQueryDsl;
 use futures_util::future::join_all;
-use testkit::{TestDatabase, block_on, execute_on_server};
+use testkit::{block_on, execute_on_server};
 
 use super::{open, pooled, start};
 use crate::stalls::stalling_proxy;
@@ -19,14 +19,6 @@ async fn sleep(db: &Database, seconds: u32) -> Result<(), Error> {
         Ok(())
     })
     .await
-}
-
-/// Terminates all connections of PgBouncer to a database.
-fn terminate_connections(test: &TestDatabase) {
-    execute_on_server(&format!(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
-        test.name()
-    ));
 }
 
 /// Calls a function until it succeeds. Every failure must be [`Error::Unavailable`], for 20 s at most.
@@ -87,7 +79,7 @@ fn terminated_connections_are_replaced() {
             let reads = join_all((0..4).map(|_| names(&db)));
             let (written, _) = tokio::join!(add(&db, name), reads);
             written.unwrap();
-            terminate_connections(&test);
+            test.terminate_connections();
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         eventually(async || add(&db, "d").await).await;

@@ -139,26 +139,28 @@ fn listing(rng: &mut StdRng, category: &str) -> Value {
     listing
 }
 
-/// Creates a listing, closes it and adds it to the wishlist as requested, and returns its final state.
-async fn create(
-    app: &App,
-    user: &User,
-    category: &str,
-    listing: Value,
-    closed: Option<&str>,
+/// What happens to a listing after its creation.
+struct Fate {
+    published: bool,
+    closed: Option<&'static str>,
     wished: bool,
-) -> Value {
-    let published = listing["isDraft"] == false;
+}
+
+/// Creates a listing, publishes it, closes it and adds it to the wishlist as requested, and returns its final state.
+async fn create(app: &App, user: &User, category: &str, listing: Value, fate: &Fate) -> Value {
     let made = app.post(&format!("/v1/listings/{category}")).by(user).json(&listing).send().await.ok();
     let path = format!("/v1/listings/{}", made["id"].as_str().unwrap());
-    if wished {
+    if fate.wished {
         app.call("PUT", &format!("{path}/wishlist")).by(&user.clone().with("sub", WISHER)).send().await.ok();
     }
-    if let Some(status) = closed {
+    if fate.published && listing["isDraft"] == true {
+        app.post(&format!("{path}/publish")).by(user).send().await.ok();
+    }
+    if let Some(status) = fate.closed {
         app.post(&format!("{path}/close")).by(user).json(&json!({"status": status})).send().await.ok();
     }
     let mut stored = app.get(&path).by(user).send().await.ok();
-    stored[PUBLISHED] = json!(published);
+    stored[PUBLISHED] = json!(fate.published);
     stored
 }
 
@@ -170,11 +172,12 @@ pub async fn fill(app: &App, rng: &mut StdRng) -> (Vec<Value>, HashSet<String>) 
         let category = one(rng, &CATEGORIES);
         let listing = listing(rng, category);
         let closed = ["sold", "found", "cancelled"].choose(rng).filter(|_| rng.random_bool(0.3)).copied();
-        let closed = if listing["isDraft"] == true { closed.filter(|c| *c == "cancelled") } else { closed };
-        requests.push((user, category, listing, closed, rng.random_bool(0.2)));
+        let published = listing["isDraft"] == false || rng.random_bool(0.4);
+        let closed = closed.filter(|status| published || *status == "cancelled");
+        requests.push((user, category, listing, Fate { published, closed, wished: rng.random_bool(0.2) }));
     }
-    let made = stream::iter(requests).map(|(user, category, listing, closed, wished)| async move {
-        (create(app, &user, category, listing, closed, wished).await, wished)
+    let made = stream::iter(requests).map(|(user, category, listing, fate)| async move {
+        (create(app, &user, category, listing, &fate).await, fate.wished)
     });
     let made: Vec<_> = made.buffer_unordered(CONCURRENCY).collect().await;
     let id = |listing: &Value| listing["id"].as_str().unwrap().to_owned();

@@ -14,7 +14,7 @@ use testkit::{App, Backend, User};
 
 use self::farms::{FARMS, WISHER, one};
 use self::naive::{RandomSearch, Viewer, expected, facets, filter_listings, haversine};
-use crate::sample::{ids, link, start_with};
+use crate::sample::{ids, start_with};
 
 const SEARCHES: usize = 300;
 const TEXT_SEARCHES: usize = 200;
@@ -27,7 +27,7 @@ async fn walk(app: &App, token: Option<&str>, path: &str) -> Vec<Value> {
     for _ in 0..PAGES {
         let request = app.get(&path);
         let reply = if let Some(token) = token { request.bearer(token) } else { request }.send().await;
-        let next = link(reply.header("link"), "next");
+        let next = reply.link("next");
         seen.extend(reply.ok().as_array().unwrap().clone());
         let Some(next) = next else { break };
         path = next;

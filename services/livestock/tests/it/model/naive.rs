@@ -45,6 +45,8 @@ impl RandomSearch {
             "CALVES",
             "bulling_heifers",
             "100%25",
+            "%25",
+            "stor",
             "none",
         ];
         let mut filters = vec![
@@ -57,7 +59,7 @@ impl RandomSearch {
             ("f:commodityAdditionalInfo", one(rng, &INFO).to_owned()),
             ("minAge", format!("{}", f64::from(rng.random_range(0..80)) / 4.0)),
             ("maxAge", format!("{}", f64::from(rng.random_range(80..600)) / 4.0)),
-            ("f:organisationId", one(rng, &FARMS).to_owned()),
+            ("f:organisationId", one(rng, &[&FARMS[..], &["A"]].concat()).to_owned()),
             ("isWishlisted", "true".to_owned()),
         ];
         if let Some((lat, lon)) = PLACES.choose(rng) {
@@ -70,8 +72,8 @@ impl RandomSearch {
         if point.is_some() && rng.random_bool(0.6) {
             filters.push(("distanceKm", one(rng, &["0.5", "25", "60.5", "400", "9000", "20000"]).to_owned()));
         }
-        let sorts = ["createdAt", "price", "age", "quantity", "organisationName", "distance"];
-        let sort = sorts[rng.random_range(0..if point.is_some() { 6 } else { 5 })];
+        let sorts = ["createdAt", "publishedAt", "price", "age", "quantity", "organisationName", "distance"];
+        let sort = sorts[rng.random_range(0..if point.is_some() { 7 } else { 6 })];
         Self { filters, point, sort, desc: rng.random_bool(0.5) }
     }
 
@@ -287,6 +289,12 @@ fn compare(a: &Value, b: &Value, search: &RandomSearch) -> Ordering {
     let text = |l: &Value, name: &str| l[name].as_str().unwrap().to_lowercase();
     let order = match search.sort {
         "createdAt" => directed(text(a, "createdAtUTC").cmp(&text(b, "createdAtUTC"))),
+        "publishedAt" => {
+            let at = |l: &Value| {
+                text(l, if l["publishedAtUTC"].is_null() { "createdAtUTC" } else { "publishedAtUTC" })
+            };
+            directed(at(a).cmp(&at(b)))
+        }
         "organisationName" => {
             let key = |l: &Value| sort_key(l["organisationName"].as_str().unwrap());
             directed(key(a).cmp(&key(b)))

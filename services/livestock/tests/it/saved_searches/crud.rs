@@ -4,7 +4,7 @@ use serde_json::json;
 use testkit::User;
 
 use super::save;
-use crate::sample::{link, start};
+use crate::sample::start;
 
 const UNKNOWN: &str = "/v1/saved-searches/0190f5fe-0000-7000-8000-000000000000";
 
@@ -140,14 +140,10 @@ testkit::on_both! {
             ids.insert(0, save(&app, &ann, json!({}), false).await.rsplit('/').next().unwrap().to_owned());
         }
         save(&app, &User::individual("bob"), json!({}), false).await;
-        let (mut path, mut seen) = ("/v1/saved-searches?limit=2&count=true".to_owned(), Vec::new());
-        loop {
-            let reply = app.get(&path).by(&ann).send().await;
-            assert_eq!(reply.header("x-total-count"), "5");
-            let next = link(reply.header("link"), "next");
-            seen.extend(crate::sample::ids(&reply.ok()));
-            let Some(next) = next else { break };
-            path = next;
+        let mut seen = Vec::new();
+        for page in app.pages(&ann, "/v1/saved-searches?limit=2&count=true").await {
+            assert_eq!(page.header("x-total-count"), "5");
+            seen.extend(crate::sample::ids(&page.ok()));
         }
         assert_eq!(seen, ids);
         let page = app.get("/v1/saved-searches?offset=3&limit=100").by(&ann).send().await;

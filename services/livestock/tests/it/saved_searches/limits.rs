@@ -104,7 +104,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn the_limit_holds_across_replicas() {
+fn the_limit_holds_across_replicas_on_postgres() {
     testkit::block_on(async {
         let first = start(Backend::Postgres).await;
         let second = App::start_replica::<Livestock>(&first, Settings::default()).await;

@@ -5,7 +5,7 @@ use testkit::User;
 
 use super::{new_matches, save, wait_until_matched};
 use crate::lifecycle::draft;
-use crate::sample::{create, full, ids, link, plain, start, with};
+use crate::sample::{create, full, ids, plain, start, with};
 
 testkit::on_both! {
     async fn the_listings_are_those_of_the_search(backend) {
@@ -23,7 +23,7 @@ testkit::on_both! {
         assert_eq!(ids(&get("sortBy=price&sortDesc=true&limit=2&offset=1").await.ok()), expected(&[0, 3]));
         let first = get("sortBy=price&limit=3&count=true").await;
         assert_eq!(first.header("x-total-count"), "4");
-        let next = link(first.header("link"), "next").unwrap();
+        let next = first.link("next").unwrap();
         assert!(next.starts_with(&format!("{path}/listings?")), "{next}");
         assert_eq!(ids(&app.get(&next).by(&ann).send().await.ok()), expected(&[4]));
         // Filters belong into the saved search.

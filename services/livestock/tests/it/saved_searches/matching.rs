@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use testkit::{App, Backend, User, WebhookReceiver, wait_until};
 use wiremock::ResponseTemplate;
 
-use super::{count, id_literal, new_matches, save, stored_matches, wait_until_matched};
+use super::{new_matches, save, stored_matches, wait_until_matched};
 use crate::lifecycle::{draft, read_as_sent, to};
 use crate::sample::{create, full, ids, plain, start, with};
 
@@ -15,11 +15,11 @@ fn breed(name: &str) -> Value {
 
 /// Records that an active listing was edited.
 fn record_edit(app: &App, backend: Backend, id: &str) {
-    let (schema, at) = if backend == Backend::Postgres { ("livestock.", "now()") } else { ("", "1") };
+    let at = if backend == Backend::Postgres { "now()" } else { "1" };
     app.database.execute(&format!(
-        "INSERT INTO {schema}listing_events (listing_id, user_id, from_status, to_status, at)
+        "INSERT INTO listing_events (listing_id, user_id, from_status, to_status, at)
          VALUES ({}, 'u', 'active', 'active', {at})",
-        id_literal(backend, id)
+        backend.id(id)
     ));
 }
 
@@ -126,7 +126,7 @@ testkit::on_both! {
             create(&app, &seller, &large).await;
         }
         wait_until_matched(&app, backend).await;
-        let stored = |table: &str| count(&app, backend, table, "1 = 1");
+        let stored = |table: &str| app.database.count(table);
         assert_eq!((stored_matches(&app, backend), stored("webhook_deliveries"), stored("webhook_messages")), (250, 100, 5));
         assert_eq!(stored("webhook_message_users"), 5, "a user of all searches");
     }
@@ -182,15 +182,14 @@ testkit::on_both! {
         let first = create(&app, &farm, &full()).await;
         wait_until_matched(&app, backend).await;
         let path = save(&app, &farm, json!({}), true).await;
-        let search = id_literal(backend, path.rsplit('/').next().unwrap());
-        let schema = if backend == Backend::Postgres { "livestock." } else { "" };
+        let search = backend.id(path.rsplit('/').next().unwrap());
         let match_as_before = |listing: &str| {
             app.database.execute(&format!(
-                "INSERT INTO {schema}saved_search_matches (search_id, listing_id, number) VALUES ({search}, {}, 1)",
-                id_literal(backend, listing)
+                "INSERT INTO saved_search_matches (search_id, listing_id, number) VALUES ({search}, {}, 1)",
+                backend.id(listing)
             ));
             app.database.execute(&format!(
-                "UPDATE {schema}saved_searches SET matched = matched + 1, revision = revision + 1 WHERE id = {search}"
+                "UPDATE saved_searches SET matched = matched + 1, revision = revision + 1 WHERE id = {search}"
             ));
         };
         let state = async || {
@@ -222,9 +221,9 @@ testkit::on_both! {
         // What the listing matched is forgotten when it is closed, and the rest with the search.
         to(&app, &farm, &first, "sold").send().await.ok();
         wait_until_matched(&app, backend).await;
-        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 1);
+        assert_eq!(app.database.count("saved_search_matches"), 1);
         app.call("DELETE", &path).by(&farm).send().await.ok();
-        assert_eq!(count(&app, backend, "saved_search_matches", "1 = 1"), 0);
+        assert_eq!(app.database.count("saved_search_matches"), 0);
     }
 
     async fn changed_searches_match_as_they_are(backend) {
@@ -283,7 +282,7 @@ testkit::on_both! {
         for _ in 0..2 {
             create(&app, &farm, &full()).await;
         }
-        wait_until(async || count(&app, backend, "saved_search_counts", "matched = 2") == 450).await;
+        wait_until(async || app.database.count("saved_search_counts WHERE matched = 2") == 450).await;
         wait_until_matched(&app, backend).await;
         assert_eq!(stored_matches(&app, backend), 900);
         assert_eq!(new_matches(&app, &saved[449].0, &saved[449].1).await, json!(2));

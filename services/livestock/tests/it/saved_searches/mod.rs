@@ -24,31 +24,17 @@ async fn new_matches(app: &App, user: &User, path: &str) -> Value {
     app.get(path).by(user).send().await.ok()["newMatches"].take()
 }
 
-/// Returns the number of rows of a table that meet a condition.
-fn count(app: &App, backend: Backend, table: &str, condition: &str) -> i64 {
-    let schema = if backend == Backend::Postgres { "livestock." } else { "" };
-    app.database.count(&format!("{schema}{table} WHERE {}", condition.replace("SCHEMA.", schema)))
-}
-
 /// Returns the number of stored matches.
 fn stored_matches(app: &App, backend: Backend) -> i64 {
     let numbers = backend.numbers(1_000);
-    count(app, backend, &format!("matched_listings JOIN {numbers} ON n <= length(searches) / 16"), "1 = 1")
+    app.database.count(&format!("matched_listings JOIN {numbers} ON n <= length(searches) / 16"))
 }
 
 /// Waits until all events of listings are matched.
 async fn wait_until_matched(app: &App, backend: Backend) {
     let order = match backend {
         Backend::Sqlite => "n > (SELECT event FROM saved_search_cursor)",
-        Backend::Postgres => "(position, n) > (SELECT position, event FROM SCHEMA.saved_search_cursor)",
+        Backend::Postgres => "(position, n) > (SELECT position, event FROM saved_search_cursor)",
     };
-    wait_until(async || count(app, backend, "listing_events", order) == 0).await;
-}
-
-/// Returns an id as a literal of the database.
-fn id_literal(backend: Backend, id: &str) -> String {
-    match backend {
-        Backend::Sqlite => format!("X'{}'", id.replace('-', "")),
-        Backend::Postgres => format!("'{id}'"),
-    }
+    wait_until(async || app.database.count(&format!("listing_events WHERE {order}")) == 0).await;
 }

@@ -5,7 +5,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use testkit::{App, Backend, User};
 
-use super::{count, id_literal, save, wait_until_matched};
+use super::{save, wait_until_matched};
 use crate::model::farms;
 use crate::model::naive::RandomSearch;
 use crate::sample::start;
@@ -30,12 +30,10 @@ fn parameters(rng: &mut StdRng) -> Value {
 
 /// Returns the ids of the active listings that a search finds.
 async fn active(app: &App, user: &User, path: &str) -> Vec<String> {
-    let (mut ids, mut next) = (Vec::new(), Some(format!("{path}/listings?limit=100")));
-    while let Some(path) = next {
-        let reply = app.get(&path).by(user).send().await;
-        next = crate::sample::link(reply.header("link"), "next");
-        let page = reply.ok();
-        let active = page.as_array().unwrap().iter().filter(|listing| listing["status"] == "active");
+    let mut ids = Vec::new();
+    for page in app.pages(user, &format!("{path}/listings?limit=100")).await {
+        let page = page.entries();
+        let active = page.iter().filter(|listing| listing["status"] == "active");
         ids.extend(active.map(|listing| listing["id"].as_str().unwrap().to_owned()));
     }
     ids
@@ -62,12 +60,12 @@ async fn compare(backend: Backend) {
             Backend::Postgres => format!("position('\\x{search}'::bytea IN searches) > 0"),
         };
         let matches = |condition: &str| {
-            count(&app, backend, "matched_listings", &format!("{found_by_search} {condition}"))
+            app.database.count(&format!("matched_listings WHERE {found_by_search} {condition}"))
         };
         let expected = i64::try_from(found.len()).unwrap();
         assert_eq!(matches(""), expected, "{parameters}");
         if !found.is_empty() {
-            let ids: Vec<_> = found.iter().map(|id| id_literal(backend, id)).collect();
+            let ids: Vec<_> = found.iter().map(|id| backend.id(id)).collect();
             let among = format!("AND listing_id IN ({})", ids.join(", "));
             assert_eq!(matches(&among), expected, "{parameters}");
         }

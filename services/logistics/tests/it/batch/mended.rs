@@ -8,14 +8,6 @@ use super::*;
 
 const HEADER: &str = "reference;deliveryDateISO;commodityName;organiserId;organiserName;weight\n";
 
-/// Sends a table with these form fields as the organisation `grain`.
-async fn send_with(app: &App, fields: &[(&'static str, &str)], table: impl AsRef<[u8]>) -> TestResponse {
-    let form = fields
-        .iter()
-        .fold(form(&[table.as_ref()]), |form, (name, value)| form.text(*name, (*value).to_owned()));
-    send(app, &without_org_name("grain"), form).await
-}
-
 fn table(rows: &[&str]) -> String {
     HEADER.to_owned() + &rows.join("\n") + "\n"
 }

@@ -21,10 +21,8 @@ mod update;
 mod xlsx;
 mod xlsx_bombs;
 
-use reqwest::multipart::{Form, Part};
-use testkit::TestResponse;
-
 use super::*;
+use reqwest::multipart::{Form, Part};
 
 /// A CSV file with two valid rows of the organisation `grain`.
 pub const VALID_CSV: &str = "reference,deliveryDateISO,commodityName,organiserId,organiserName,weight\n\
@@ -45,6 +43,13 @@ pub async fn send(app: &App, user: &User, form: Form) -> TestResponse {
 /// Sends a batch of one file as the organisation `grain`.
 pub async fn send_file(app: &App, file: impl AsRef<[u8]>) -> TestResponse {
     send(app, &without_org_name("grain"), form(&[file.as_ref()])).await
+}
+
+/// Sends a batch of one file with these form fields as the organisation `grain`.
+pub async fn send_with(app: &App, fields: &[(&'static str, &str)], file: impl AsRef<[u8]>) -> TestResponse {
+    let form = form(&[file.as_ref()]);
+    let form = fields.iter().fold(form, |form, (name, value)| form.text(*name, (*value).to_owned()));
+    send(app, &without_org_name("grain"), form).await
 }
 
 /// Sends a batch of one file.

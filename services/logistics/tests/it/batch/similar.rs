@@ -85,18 +85,17 @@ testkit::on_both! {
         let app = app(backend).await;
         let grain = without_org_name("grain");
         let answer = send_file(&app, references(&["A-1", "B-1"])).await.ok();
-        let loads = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
         // The previous release stores no key, and does not change it with the reference.
-        app.database.execute(&format!("UPDATE {loads} SET similarity_key = NULL WHERE document ->> 'reference' = 'A-1'"));
+        app.database.execute("UPDATE loads SET similarity_key = NULL WHERE document ->> 'reference' = 'A-1'");
         let edited = if backend == Backend::Sqlite {
             "json_set(document, '$.reference', 'C-1')"
         } else {
             "(document::jsonb || jsonb_build_object('reference', 'C-1'))::json"
         };
         app.database.execute(&format!(
-            "UPDATE {loads} SET reference_key = 'c-1', document = {edited} WHERE document ->> 'reference' = 'B-1'"
+            "UPDATE loads SET reference_key = 'c-1', document = {edited} WHERE document ->> 'reference' = 'B-1'"
         ));
-        let unknown = format!("{loads} WHERE similarity_key IS NULL");
+        let unknown = format!("loads WHERE similarity_key IS NULL");
         assert_eq!(app.database.count(&unknown), 2);
         let rows = references(&["a\u{2011}1", "b 1", "c 1"]);
         let dry = form(&[rows.as_bytes()]).text("ifExists", "skip").text("dryRun", "true");
@@ -112,6 +111,6 @@ testkit::on_both! {
         patch(&app, &grain, id, &json!({"reference": "a 1"})).await.ok();
         assert_eq!(counts(send_if(&app, &grain, "skip", &references(&["A-1"])).await), (json!(0), json!(1)));
         patch(&app, &grain, id, &json!({"reference": "D-1"})).await.ok();
-        assert_eq!(app.database.count(&format!("{loads} WHERE similarity_key = 'd1'")), 1);
+        assert_eq!(app.database.count("loads WHERE similarity_key = 'd1'"), 1);
     }
 }

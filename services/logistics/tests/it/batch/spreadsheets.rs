@@ -6,16 +6,6 @@ use super::*;
 
 const HEADER: &str = "reference;deliveryDateISO;commodityName;organiserId;organiserName;weight;weightNet\n";
 
-/// Sends a table with these form fields.
-async fn send_with(
-    app: &App,
-    fields: &[(&'static str, &'static str)],
-    table: impl AsRef<[u8]>,
-) -> TestResponse {
-    let form = fields.iter().fold(form(&[table.as_ref()]), |form, (name, value)| form.text(*name, *value));
-    send(app, &without_org_name("grain"), form).await
-}
-
 /// Returns `reference date weight organiser` of each load of a response.
 async fn summaries(app: &App, reply: TestResponse) -> Vec<String> {
     let loads = loads(app, &User::of("grain"), &reply.ok()).await;

@@ -3,12 +3,6 @@
 use super::existing::{send_if, table};
 use super::*;
 
-/// Sends a table with these form fields as the organisation `grain`.
-async fn send_with(app: &App, fields: &[(&'static str, &'static str)], table: &str) -> TestResponse {
-    let form = fields.iter().fold(form(&[table.as_bytes()]), |form, (name, value)| form.text(*name, *value));
-    send(app, &without_org_name("grain"), form).await
-}
-
 fn numbers(answer: &Value) -> [u64; 3] {
     ["count", "updated", "unchanged"].map(|name| answer[name].as_u64().unwrap())
 }

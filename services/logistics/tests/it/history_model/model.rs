@@ -25,7 +25,7 @@ pub(super) struct Model {
     /// Events and recipients of pending notifications.
     pub pending: BTreeSet<(&'static str, String)>,
     pub awaits_acceptance: bool,
-    /// `{type, userId, organisationId?, reason?, text?, changes?}`.
+    /// `{type, userId, userName, organisationId?, reason?, text?, changes?}`.
     pub events: Vec<Value>,
     /// The text of each note, and the carrier then.
     pub notes: Vec<(String, Option<String>)>,
@@ -89,8 +89,9 @@ impl Model {
 
     /// Adds an event with the differences from the state before.
     pub(super) fn record(&mut self, kind: &str, by: &str, reason: &Value, changes: Map<String, Value>) {
-        let mut event = json!({"type": kind, "userId": user(by).claims["sub"]});
-        if let Some(organisation) = user(by).claims.get("org") {
+        let claims = user(by).claims;
+        let mut event = json!({"type": kind, "userId": claims["sub"], "userName": claims["name"]});
+        if let Some(organisation) = claims.get("org") {
             event["organisationId"] = organisation.clone();
         }
         if !reason.is_null() {

@@ -61,7 +61,6 @@ async fn database_with_due_notification(backend: Backend) -> (TestDatabase, Stri
         Backend::Sqlite => "0",
         Backend::Postgres => "now()",
     };
-    let table = if backend == Backend::Sqlite { "notifications" } else { "logistics.notifications" };
-    database.execute(&format!("UPDATE {table} SET due_at = {now}, attempts = 0"));
+    database.execute(&format!("UPDATE notifications SET due_at = {now}, attempts = 0"));
     (database, load, id)
 }

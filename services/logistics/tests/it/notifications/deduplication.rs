@@ -90,10 +90,9 @@ testkit::on_both! {
         let load = app.post("/v1/loads/carrier").by(&User::of("haul")).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
         let sent = send(&app, id).await;
-        let table = if backend == Backend::Sqlite { "loads" } else { "logistics.loads" };
         let cast = if backend == Backend::Sqlite { "" } else { "::text" };
         let back = if backend == Backend::Sqlite { "" } else { "::json" };
-        app.database.execute(&format!("UPDATE {table} SET document = replace(document{cast}, 'later', 'now'){back}"));
+        app.database.execute(&format!("UPDATE loads SET document = replace(document{cast}, 'later', 'now'){back}"));
         assert_eq!(send(&app, id).await, sent);
         let requests = receiver.wait_for(17).await;
         let body: Value = requests[16].body_json().unwrap();

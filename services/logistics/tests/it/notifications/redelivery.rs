@@ -113,13 +113,11 @@ testkit::on_both! {
         wait_for_status(&app, &load, "delivered").await;
         recovered.store(false, Ordering::SeqCst);
         assert_ne!(send(&app, &load).await, first);
-        let (table, now, id) = match backend {
-            Backend::Sqlite => ("notifications", "created_at", format!("x'{}'", first.replace('-', ""))),
-            Backend::Postgres => ("logistics.notifications", "now()", format!("'{first}'")),
-        };
+        let now = if backend == Backend::Sqlite { "created_at" } else { "now()" };
         app.database.execute(&format!(
-            "UPDATE {table} SET status = 'pending', attempts = 0, due_at = {now}, pending_since = {now}, \
-             delivered_at = NULL WHERE id = {id}"
+            "UPDATE notifications SET status = 'pending', attempts = 0, due_at = {now}, pending_since = {now}, \
+             delivered_at = NULL WHERE id = {}",
+            backend.id(&first)
         ));
         recovered.store(true, Ordering::SeqCst);
         wait_until(async || delivery_log(&app, &load).await.iter().all(|entry| entry["status"] == "delivered")).await;

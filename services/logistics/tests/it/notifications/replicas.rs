@@ -10,7 +10,7 @@ use super::*;
 const SENDS: usize = 300;
 
 #[test]
-fn two_replicas_deliver_each_notification_once() {
+fn two_replicas_on_postgres_deliver_each_notification_once() {
     testkit::block_on(async {
         let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_millis(20))).await;
         let settings = |which| Settings {
@@ -64,7 +64,7 @@ fn two_replicas_deliver_each_notification_once() {
 }
 
 #[test]
-fn delivers_after_an_outage_of_the_database() {
+fn delivers_after_an_outage_of_postgres() {
     testkit::block_on(async {
         let receiver = Receiver::start(respond_with(200)).await;
         let app = App::start::<Logistics>(Backend::Postgres, receiver.settings()).await;
@@ -132,7 +132,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn every_replica_reports_the_backlog() {
+fn every_replica_on_postgres_reports_the_backlog() {
     testkit::block_on(async {
         let receiver = Receiver::start(respond_with(200).set_delay(Duration::from_secs(3600))).await;
         let database = TestDatabase::new::<Logistics>(Backend::Postgres).await;

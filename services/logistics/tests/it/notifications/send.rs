@@ -185,18 +185,6 @@ testkit::on_both! {
         }
     }
 
-    async fn replays_the_response_of_an_idempotency_key(backend) {
-        let app = app(backend).await;
-        let load = create_load(&app).await;
-        let form = json!({"loadId": load, "driverId": "dai"});
-        let post = || app.post("/v1/loads/send-to-driver").by(&User::of("haul")).header("idempotency-key", "k");
-        let first = post().json(&form).send().await;
-        let second = post().json(&form).send().await;
-        assert_eq!(second.header("idempotency-replayed"), "true");
-        assert_eq!(first.ok(), second.ok());
-        assert_eq!(delivery_log(&app, &load).await.len(), 1);
-    }
-
     async fn parties_and_admins_read_the_delivery_log(backend) {
         let app = app(backend).await;
         let load = create_load(&app).await;

@@ -64,8 +64,7 @@ testkit::on_both! {
         create_load(&app).await;
         receiver.wait_for(1).await;
         wait_until(async || deliveries(&app, &webhook).await[0].get("lastError").is_some()).await;
-        let webhooks = table(backend, "webhooks");
-        let age = |hours| format!("UPDATE {webhooks} SET failing_since = {}", backend.hours_ago(hours));
+        let age = |hours| format!("UPDATE webhooks SET failing_since = {}", backend.hours_ago(hours));
         app.database.execute(&age(5 * 24 - 1));
         create_load(&app).await;
         receiver.wait_for(2).await;
@@ -110,16 +109,15 @@ testkit::on_both! {
         let all = wait_for(&app, &kept, 1, "failed").await;
         assert_eq!(all[0]["lastError"], "status 500", "of the last attempt");
         // A row of another replica, which did not see that the webhook was disabled.
-        let rows = table(backend, "webhook_deliveries");
         app.database.execute(&format!(
-            "UPDATE {rows} SET status = 'pending', due_at = {}", backend.hours_ago(1)
+            "UPDATE webhook_deliveries SET status = 'pending', due_at = {}", backend.hours_ago(1)
         ));
         wait_for(&app, &kept, 1, "failed").await;
-        wait_until(async || app.database.count(&rows) == 1).await;
+        wait_until(async || app.database.count("webhook_deliveries") == 1).await;
         assert_eq!(app.get(&format!("{}/deliveries", path(&deleted))).by(&haul).send().await.status, 404);
-        let (webhooks, past) = (table(backend, "webhooks"), backend.hours_ago(1));
-        app.database.execute(&format!("UPDATE {webhooks} SET status_since = {past}"));
-        wait_until(async || app.database.count(&webhooks) == 1).await;
+        let past = backend.hours_ago(1);
+        app.database.execute(&format!("UPDATE webhooks SET status_since = {past}"));
+        wait_until(async || app.database.count("webhooks") == 1).await;
         assert_eq!(receiver.requests().await.len(), 2);
     }
 
@@ -129,9 +127,9 @@ testkit::on_both! {
         create_load(&app).await;
         create_load(&app).await;
         let all = wait_for(&app, &webhook, 2, "delivered").await;
-        let (rows, old) = (table(backend, "webhook_deliveries"), backend.hours_ago(30 * 24 + 1));
-        let of_oldest = format!("id IN (SELECT id FROM {rows} ORDER BY id LIMIT 1)");
-        app.database.execute(&format!("UPDATE {rows} SET pending_since = {old} WHERE {of_oldest}"));
+        let old = backend.hours_ago(30 * 24 + 1);
+        let of_oldest = "id IN (SELECT id FROM webhook_deliveries ORDER BY id LIMIT 1)";
+        app.database.execute(&format!("UPDATE webhook_deliveries SET pending_since = {old} WHERE {of_oldest}"));
         let app = App::start_on::<Logistics>(app.stop().await, settings()).await;
         wait_until(async || deliveries(&app, &webhook).await.len() == 1).await;
         assert_eq!(deliveries(&app, &webhook).await, all[..1]);
@@ -172,9 +170,8 @@ testkit::on_both! {
         assert_eq!(after.as_array().unwrap().len(), 10);
         assert!(after[0]["atUTC"].as_str() > before[9]["atUTC"].as_str(), "the first ones are gone");
         assert_eq!((&after[9]["status"], &after[9]["error"]), (&json!(500), &json!("status 500")));
-        let [messages, rows] = ["webhook_messages", "webhook_deliveries"].map(|name| table(backend, name));
-        app.database.execute(&format!("DELETE FROM {messages}"));
-        app.database.execute(&format!("UPDATE {rows} SET bytes = 0"));
+        app.database.execute("DELETE FROM webhook_messages");
+        app.database.execute("UPDATE webhook_deliveries SET bytes = 0");
         assert_eq!(read(&listed).await.ok().get("body"), None);
         assert_eq!(app.post(&redeliver).by(&haul).send().await.json()["body"]["reason"], "body_expired");
         let many = app.post(&format!("{base}/redeliver")).by(&haul).json(&json!({"sinceUTC": "2026-01-01"})).send().await.ok();
@@ -238,7 +235,7 @@ testkit::on_both! {
     async fn at_most_10000_deliveries_are_redelivered_oldest_first(backend) {
         let (app, haul) = (start(backend).await, User::of("haul"));
         let webhook = register(&app, "haul", "https://127-0-0-1.invalid/", &["load.created"]).await;
-        let (rows, id) = (table(backend, "webhook_deliveries"), webhook["id"].as_str().unwrap());
+        let id = webhook["id"].as_str().unwrap();
         let (key, at, n) = match backend {
             Backend::Sqlite => ("unhex(printf('0195c000%04x70008000000000000000', n))", "1742690000000 + n", "1772000000000"),
             Backend::Postgres => (
@@ -248,13 +245,13 @@ testkit::on_both! {
         };
         app.database.execute(&format!(
             "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10003)
-             INSERT INTO {rows} (id, webhook_id, event, status, attempts, created_at, pending_since, bytes, body, claimed_until)
+             INSERT INTO webhook_deliveries (id, webhook_id, event, status, attempts, created_at, pending_since, bytes, body, claimed_until)
              SELECT {key}, '{id}', 'load.created', 'failed', 10, {at}, {n}, 9, 'null', NULL FROM numbers"
         ));
         let again = app.post(&format!("{}/deliveries/redeliver", path(&webhook))).by(&haul);
         let result = again.json(&json!({"sinceUTC": "2025-01-01T00:00Z"})).send().await.ok();
         assert_eq!((&result["count"], &result["more"]), (&json!(10_000), &json!(true)));
-        let untouched = app.database.count(&format!("{rows} WHERE status = 'failed' AND attempts = 10"));
+        let untouched = app.database.count("webhook_deliveries WHERE status = 'failed' AND attempts = 10");
         assert_eq!(untouched, 3);
         let newest = app.get(&format!("{}/deliveries?limit=3", path(&webhook))).by(&haul).send().await.ok();
         assert!(newest.as_array().unwrap().iter().all(|delivery| delivery["attempts"] == 10), "{newest}");

@@ -67,11 +67,6 @@ fn data(organisation: &str, load: &Value, others: Value) -> Value {
     data
 }
 
-/// Returns the name of a table.
-fn table(backend: Backend, name: &str) -> String {
-    if backend == Backend::Sqlite { name.to_owned() } else { format!("logistics.{name}") }
-}
-
 /// Returns the body of a request to a receiver.
 fn body(request: &Request) -> Value {
     serde_json::from_slice(&request.body).unwrap()

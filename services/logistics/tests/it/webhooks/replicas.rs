@@ -8,7 +8,7 @@ use super::*;
 const LOADS: usize = 100;
 
 #[test]
-fn two_replicas_deliver_each_event_once() {
+fn two_replicas_on_postgres_deliver_each_event_once() {
     testkit::block_on(async {
         let receiver = WebhookReceiver::start(respond_with(200).set_delay(Duration::from_millis(20))).await;
         let first = start(Backend::Postgres).await;

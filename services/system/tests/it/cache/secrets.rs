@@ -41,7 +41,7 @@ fn reloaded() -> Value {
 }
 
 testkit::on_both! {
-    async fn withdrawn_keys_are_refused_after_a_reload(backend) {
+    async fn withdrawn_keys_are_refused_after_a_reload_also_with_redis(backend) {
         for url in ["memory:", &testkit::redis_url()] {
             let folder = keys_folder();
             let app = start(TestDatabase::new::<System>(backend).await, folder.path(), &empty_cache(url)).await;
@@ -70,7 +70,7 @@ testkit::on_both! {
 }
 
 #[test]
-fn other_replicas_reload_within_five_seconds() {
+fn replicas_with_redis_reload_within_five_seconds() {
     testkit::block_on(async {
         let (settings, others) = (empty_cache(&testkit::redis_url()), empty_cache(&testkit::redis_url()));
         let folders = [keys_folder(), keys_folder(), keys_folder()];

@@ -1,6 +1,6 @@
 //! Hostile file names, ids and parameters, and the text of errors.
 
-use testkit::{Backend, User};
+use testkit::User;
 
 use super::store_fixture::StoreFixture;
 use super::{encode, start};
@@ -105,8 +105,7 @@ testkit::on_both! {
 
     async fn errors_hide_internals(backend) {
         let files = start(backend).await;
-        let schema = if backend == Backend::Postgres { "system." } else { "" };
-        let drop = ["files", "service_accounts"].map(|table| format!("DROP TABLE {schema}{table};"));
+        let drop = ["files", "service_accounts"].map(|table| format!("DROP TABLE {table};"));
         testkit::assert_errors_hide_internals(&files.app, &drop.concat()).await;
     }
 }

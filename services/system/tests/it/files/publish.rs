@@ -86,7 +86,7 @@ on_all! {
 
 /// The service goes on for a client that has gone, and a retry finds what it did.
 #[test]
-fn a_retry_joins_the_call_before() {
+fn a_retry_joins_the_call_before_on_s3() {
     testkit::block_on(async {
         let files = start(Storage::Bucket).await;
         let farm = User::of("farm");

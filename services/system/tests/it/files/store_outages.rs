@@ -82,7 +82,7 @@ async fn start_at(endpoint: &str) -> Files {
 }
 
 #[test]
-fn starts_without_the_bucket_and_times_out_calls() {
+fn starts_without_s3_and_times_out_calls() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     // Retries of the S3 client take four seconds, and a call without a timeout takes at least 30.
@@ -105,7 +105,7 @@ fn starts_without_the_bucket_and_times_out_calls() {
 }
 
 #[test]
-fn bucket_that_sends_nonsense_is_unavailable() {
+fn s3_that_sends_nonsense_is_unavailable() {
     use BadResponse::{HalfThenClose, HalfThenStall, InternalError, NotHttp};
     testkit::block_on(async {
         let uploads = [InternalError, NotHttp, HalfThenStall, HalfThenClose].map(|response| async move {
@@ -166,7 +166,7 @@ impl LimitedProxy {
 }
 
 #[test]
-fn bucket_outages_store_nothing_and_recover() {
+fn outages_of_s3_store_nothing_and_recover() {
     testkit::block_on(async {
         let proxy = LimitedProxy(Arc::new(AtomicI64::new(i64::MAX)));
         let server = S3::with_unique_prefix().endpoint.strip_prefix("http://").unwrap().to_owned();
@@ -196,7 +196,7 @@ fn bucket_outages_store_nothing_and_recover() {
 }
 
 #[test]
-fn refuses_to_start_with_a_missing_bucket_or_wrong_credentials() {
+fn refuses_to_start_with_a_missing_s3_bucket_or_wrong_credentials() {
     testkit::block_on(async {
         let (s3, database) = (S3::with_unique_prefix(), TestDatabase::empty(Backend::Sqlite).await);
         let valid = bucket(&s3, Settings::default());
@@ -216,7 +216,7 @@ fn refuses_to_start_with_a_missing_bucket_or_wrong_credentials() {
 }
 
 #[test]
-fn slowly_read_downloads_do_not_time_out() {
+fn slowly_read_downloads_from_s3_do_not_time_out() {
     testkit::block_on(async {
         let files = start_with(super::Storage::Bucket, Settings::default()).await;
         let user = User::of("farm");

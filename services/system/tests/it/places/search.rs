@@ -47,7 +47,7 @@ fn finds_postcodes_and_misspelt_names() {
 }
 
 #[test]
-fn enabled_countries_come_first() {
+fn enabled_countries_come_first_also_from_redis() {
     testkit::block_on(async {
         let app = start().await;
         for (query, description) in [

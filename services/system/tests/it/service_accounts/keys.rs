@@ -106,7 +106,7 @@ fn an_issuer_of_its_own_is_required() {
 }
 
 #[test]
-fn replicas_share_keys() {
+fn replicas_on_postgres_share_keys() {
     testkit::block_on(async {
         let database = TestDatabase::new::<System>(Backend::Postgres).await;
         let other = TestDatabase::at(database.url.clone());

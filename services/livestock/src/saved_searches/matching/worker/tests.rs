@@ -30,7 +30,7 @@ impl Fixture {
             "files": null, "description": "", "tags": [], "properties": {"breed": "Hereford"},
         });
         let made = app.post("/v1/listings/cattle").by(&User::of("farm")).json(&listing).send().await.ok();
-        let listing = literal(backend, made["id"].as_str().unwrap());
+        let listing = backend.id(made["id"].as_str().unwrap());
         let database = app.stop().await;
         let options = Options { migrate: false, ..testkit::options(&database.url, Livestock::NAME) };
         let db = Database::open(options, Vec::new).await.unwrap();
@@ -71,13 +71,13 @@ impl Fixture {
 
     /// Returns 1 if a search has matched the listing once, else 0.
     fn matches(&self, search: Id) -> i64 {
-        let search = literal(self.backend, &search.to_string());
+        let search = self.backend.id(&search.to_string());
         self.count(&format!("SCHEMA.saved_search_counts WHERE search_id = {search} AND matched = 1"))
     }
 
     /// Changes a search without a row of its changes.
     fn change(&self, search: Id, change: &str) {
-        let search = literal(self.backend, &search.to_string());
+        let search = self.backend.id(&search.to_string());
         let set = format!("version = version + 1 {change}");
         self.execute(&format!("UPDATE SCHEMA.saved_searches SET {set} WHERE id = {search}"));
     }
@@ -133,14 +133,6 @@ impl Fixture {
             sleep(Duration::from_millis(20)).await;
         }
         panic!("the changes are not deleted");
-    }
-}
-
-/// Returns an id as a literal of SQL.
-fn literal(backend: Backend, id: &str) -> String {
-    match backend {
-        Backend::Sqlite => format!("X'{}'", id.replace('-', "")),
-        Backend::Postgres => format!("'{id}'"),
     }
 }
 
@@ -210,7 +202,7 @@ testkit::on_both! {
         fixture.record_edit();
         fixture.match_all().await;
         assert_eq!([kept, deleted].map(|search| fixture.matches(search)), [1, 1]);
-        let search = literal(backend, &deleted.to_string());
+        let search = backend.id(&deleted.to_string());
         fixture.execute(&format!("DELETE FROM SCHEMA.saved_searches WHERE id = {search}"));
         fixture.age_changes();
         fixture.prune_all().await;
@@ -220,7 +212,7 @@ testkit::on_both! {
 
 /// Otherwise both would store the same matches.
 #[test]
-fn a_replica_gets_no_lease_while_another_one_stores_matches() {
+fn a_replica_gets_no_lease_on_postgres_while_another_one_stores_matches() {
     testkit::block_on(async {
         let fixture = Fixture::start(Backend::Postgres).await;
         let replica = fixture.matcher.replica;
@@ -236,7 +228,7 @@ fn a_replica_gets_no_lease_while_another_one_stores_matches() {
 
 /// Changes on the new server have smaller positions than those that the index has.
 #[test]
-fn all_searches_are_read_again_after_a_move_to_another_server() {
+fn all_searches_are_read_again_after_a_move_to_another_postgres() {
     testkit::block_on(async {
         let mut fixture = Fixture::start(Backend::Postgres).await;
         fixture.matcher.held.as_mut().unwrap().searches.position = i64::MAX;
