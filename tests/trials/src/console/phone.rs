@@ -97,6 +97,13 @@ impl Phone {
         self.browser.wait(&self.page, "'ready' in document.documentElement.dataset").map(drop)
     }
 
+    /// Waits until the phone keeps a page.
+    fn wait_kept(&mut self, url: &str) -> Result<()> {
+        let pages = "caches.open('drover-driver-pages')";
+        let found = format!("cache.match({}, {{ignoreSearch: true}})", json!(url));
+        self.browser.wait(&self.page, &format!("{pages}.then((cache) => {found}).then(Boolean)")).map(drop)
+    }
+
     /// Opens a form and fills in the weights of a proof.
     fn weigh(&mut self, url: &str, ticket: &str) -> Result<()> {
         // From the same page it would be no navigation.
@@ -122,11 +129,7 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
     choose(&mut phone.browser, &phone.page, "driver-megan")?;
     phone.wait_ready()?;
     let prove = format!("{list}/{load}/prove");
-    let is_kept = format!(
-        "caches.open('drover-driver-pages').then((cache) => cache.match({}, {{ignoreSearch: true}})).then(Boolean)",
-        json!(prove)
-    );
-    phone.browser.wait(&phone.page, &is_kept)?;
+    phone.wait_kept(&prove)?;
 
     // Without signal.
     office.service_mut(CONSOLE)?.kill()?;
@@ -265,7 +268,9 @@ fn wrong_clock(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result
 fn refused(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
     let (load, next) = (office.create_load("BG-DRIVER-3")?, office.create_load("BG-DRIVER-4")?);
     phone.go(list)?;
-    phone.wait_ready()?;
+    for id in [&load, &next] {
+        phone.wait_kept(&format!("{list}/{id}/prove"))?;
+    }
     office.service_mut(CONSOLE)?.kill()?;
     phone.weigh(&format!("{list}/{load}/prove"), "T-1")?;
     send(phone)?;
