@@ -5,7 +5,8 @@
 #     deploy/secrets.sh [FOLDER]
 #
 # The certificate is self-signed. The key for test tokens (demo-key.pem, jwks) has an effect with
-# docker-compose.demo.yml only. Before real use, name an identity provider in .env (see docker-compose.yml) and install
+# docker-compose.demo.yml only. If the console's client at the identity provider has a secret, replace
+# console-client-secret by it. Before real use, name an identity provider in .env (see docker-compose.yml) and install
 # a certificate of a CA. Repeat this when it is renewed:
 #
 #     install -m 444 fullchain.pem deploy/secrets/certificate.pem ; install -m 444 privkey.pem deploy/secrets/key.pem
@@ -58,6 +59,10 @@ JSON
 # Signing secret of webhooks (docs/api/webhooks.md#signature).
 echo "whsec_$(openssl rand -base64 32)" | keep webhook-secrets
 
+# Key of the console's sessions, and a secret for its client at the identity provider.
+openssl rand -base64 32 | keep session-keys
+random 24 | keep console-client-secret
+
 # Password of the sample users of the profile `login`, and the key of their sessions.
 random 8 | keep login-password
 random 24 | keep login-secret
@@ -66,6 +71,7 @@ if [[ ! -e demo-key.pem ]]; then
     openssl genrsa -out demo-key.new 2048 2>/dev/null
     mv demo-key.new demo-key.pem
 fi
+chmod 444 demo-key.pem # for the console of docker-compose.demo.yml
 # A public key in DER ends with the modulus (256 bytes) and the encoded exponent (5 bytes).
 modulus=$(openssl rsa -in demo-key.pem -pubout -outform DER 2>/dev/null | tail -c 261 | head -c 256 | base64url)
 keep jwks <<JSON

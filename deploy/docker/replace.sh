@@ -39,7 +39,9 @@ is_begun=''
 trap give_up EXIT
 
 failure="a migration failed"
-"${compose[@]}" run --rm "$service-migration"
+if [[ $service != console ]]; then
+    "${compose[@]}" run --rm "$service-migration"
+fi
 
 failure="the containers cannot be listed"
 "${compose[@]}" rm --force "$service" # stopped replicas, which Compose would start again with their old image

@@ -55,3 +55,15 @@ document.addEventListener("keydown", (event) => {
     menu.querySelector("summary").focus();
   }
 });
+
+// Log-out warns of what a driver has not sent yet, and removes the pages that the phone keeps.
+for (const form of document.querySelectorAll("form[action='/logout']")) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const unsent = Number(localStorage.getItem("drover-unsent"));
+    const question = `${unsent} not sent yet. It stays on this phone and goes when you log in again. Log out?`;
+    if (unsent && !confirm(question)) return;
+    await globalThis.caches?.delete("drover-driver-pages");
+    form.submit();
+  });
+}

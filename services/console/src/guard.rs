@@ -1,6 +1,7 @@
 //! What protects pages from other sites: the headers of every response, the origin of writes, and the way back after
 //! a log-in.
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY as SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue,
     ORIGIN,
@@ -13,9 +14,11 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
     base-uri 'none'";
 
 /// Adds the headers that a response does not have yet. A file, which has a disposition, has the policy of the API: none
-/// for PDF, whose viewers refuse to start with one.
-pub(crate) fn add_headers(headers: &mut HeaderMap) {
-    if !headers.contains_key(CONTENT_DISPOSITION) && !headers.contains_key(SECURITY_POLICY) {
+/// for PDF, whose viewers refuse to start with one. So has a file that a browser keeps: with 304, it would take the
+/// policy of the console over.
+pub(crate) fn add_headers(status: StatusCode, headers: &mut HeaderMap) {
+    let is_file = headers.contains_key(CONTENT_DISPOSITION) || status == StatusCode::NOT_MODIFIED;
+    if !is_file && !headers.contains_key(SECURITY_POLICY) {
         headers.insert(SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
     }
     for (name, value) in [

@@ -77,7 +77,7 @@ impl Site for Console {
                 response.headers_mut().append(SET_COOKIE, value);
             }
         }
-        guard::add_headers(response.headers_mut());
+        guard::add_headers(response.status(), response.headers_mut());
         response
     }
 

@@ -1,6 +1,7 @@
 //! A headless Chromium, driven by the DevTools protocol over a pipe.
 
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -10,6 +11,7 @@ use std::{fs, thread};
 use anyhow::{Context, Result, bail, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testkit::processes::servers::folder;
@@ -25,7 +27,9 @@ pub struct Browser {
     commands: ChildStdin,
     messages: Receiver<Value>,
     last_id: u64,
-    _folder: TempDir,
+    /// What pages have reported that must not happen: errors of scripts, violations of a policy.
+    problems: Vec<String>,
+    _folder: Option<TempDir>,
 }
 
 /// A page of the browser.
@@ -44,17 +48,24 @@ impl Browser {
     /// DER form, in base64).
     pub fn start_trusting(key_digest: Option<&str>) -> Result<Self> {
         let folder = folder("chromium")?;
+        let mut browser = Self::start_in(folder.path(), key_digest)?;
+        browser._folder = Some(folder);
+        Ok(browser)
+    }
+
+    /// Starts Chromium with the profile in a folder, which stays.
+    pub fn start_in(profile: &Path, key_digest: Option<&str>) -> Result<Self> {
         // Chromium reads commands from file descriptor 3 and writes messages to 4, each ended by a zero byte.
         let mut command = Command::new("sh");
         command.args(["-c", r#"exec "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#, "sh"]);
         command.arg(tools::find("chromium-headless-shell")?);
-        command.arg(format!("--user-data-dir={}", folder.path().display()));
+        command.arg(format!("--user-data-dir={}", profile.display()));
         command.args(["--remote-debugging-pipe", "--disable-dev-shm-usage", "--no-first-run", "about:blank"]);
         command.args(key_digest.map(|digest| format!("--ignore-certificate-errors-spki-list={digest}")));
         if rustix::process::geteuid().is_root() {
             command.arg("--no-sandbox"); // the sandbox does not work for root
         }
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).spawn()?;
         let commands = child.stdin.take().context("no pipe to Chromium")?;
         let output = BufReader::new(child.stdout.take().context("no pipe from Chromium")?);
         let (sender, messages) = channel();
@@ -66,7 +77,14 @@ impl Browser {
                 }
             }
         });
-        Ok(Self { child, commands, messages, last_id: 0, _folder: folder })
+        Ok(Self { child, commands, messages, last_id: 0, problems: Vec::new(), _folder: None })
+    }
+
+    /// Kills the browser with all its processes, as a phone does that needs the memory.
+    pub fn kill(mut self) -> Result<()> {
+        kill_process_group(Pid::from_child(&self.child), Signal::KILL)?;
+        self.child.wait()?;
+        Ok(())
     }
 
     /// Opens a page with cookies of its own.
@@ -75,6 +93,62 @@ impl Browser {
         let target = json!({"url": url, "browserContextId": context["browserContextId"]});
         let target = self.call(None, "Target.createTarget", &target)?;
         self.attach(&target["targetId"])
+    }
+
+    /// Opens a page with the cookies and the storage of the profile.
+    pub fn open_in_profile(&mut self, url: &str) -> Result<Page> {
+        let target = self.call(None, "Target.createTarget", &json!({"url": url}))?;
+        self.attach(&target["targetId"])
+    }
+
+    /// Opens another page with the cookies of one.
+    pub fn open_beside(&mut self, page: &Page, url: &str) -> Result<Page> {
+        let info = self.call(None, "Target.getTargetInfo", &json!({"targetId": page.target}))?;
+        let target = json!({"url": url, "browserContextId": info["targetInfo"]["browserContextId"]});
+        let target = self.call(None, "Target.createTarget", &target)?;
+        self.attach(&target["targetId"])
+    }
+
+    /// Collects errors of scripts and violations of policies on a page, for [`problems`](Self::problems).
+    pub fn watch(&mut self, page: &Page) -> Result<()> {
+        for domain in ["Log.enable", "Runtime.enable"] {
+            self.call(Some(&page.session), domain, &json!({}))?;
+        }
+        Ok(())
+    }
+
+    /// Returns what pages have reported since the last call.
+    pub fn problems(&mut self) -> Vec<String> {
+        while let Ok(message) = self.messages.try_recv() {
+            self.collect(&message);
+        }
+        std::mem::take(&mut self.problems)
+    }
+
+    fn collect(&mut self, message: &Value) {
+        let parameters = &message["params"];
+        match message["method"].as_str() {
+            Some("Log.entryAdded") if parameters["entry"]["source"] == "security" => {
+                self.problems.push(parameters["entry"]["text"].as_str().unwrap_or_default().to_owned());
+            }
+            Some("Runtime.exceptionThrown") => {
+                let details = &parameters["exceptionDetails"];
+                self.problems.push(format!("{} {}", details["text"], details["exception"]["description"]));
+            }
+            _ => {}
+        }
+    }
+
+    /// Sends a command to a page.
+    pub fn command(&mut self, page: &Page, method: &str, parameters: &Value) -> Result<Value> {
+        self.call(Some(&page.session), method, parameters)
+    }
+
+    /// Leads a page to an address and waits until it is there.
+    pub fn navigate(&mut self, page: &Page, url: &str) -> Result<()> {
+        self.evaluate(page, "window.isOld = true")?;
+        self.call(Some(&page.session), "Page.navigate", &json!({"url": url}))?;
+        self.wait(page, "window.isOld !== true && document.readyState === 'complete'").map(drop)
     }
 
     /// Waits for the window that a page opened.
@@ -136,6 +210,11 @@ impl Browser {
     pub fn screenshot(&mut self, page: &Page, file: &Path) -> Result<()> {
         let size = json!({"width": 1280, "height": 1600, "deviceScaleFactor": 1, "mobile": false});
         self.call(Some(&page.session), "Emulation.setDeviceMetricsOverride", &size)?;
+        self.capture(page, file)
+    }
+
+    /// Writes a picture of the window of a page as PNG.
+    pub fn capture(&mut self, page: &Page, file: &Path) -> Result<()> {
         let picture = self.call(Some(&page.session), "Page.captureScreenshot", &json!({}))?;
         let png = STANDARD.decode(picture["data"].as_str().unwrap_or_default())?;
         fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))
@@ -166,6 +245,7 @@ impl Browser {
                 ensure!(message["error"].is_null(), "{method}: {}", message["error"]);
                 return Ok(message["result"].clone());
             }
+            self.collect(&message);
         }
     }
 }

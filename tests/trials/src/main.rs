@@ -4,6 +4,7 @@ mod abuse;
 mod browser;
 mod chaos;
 mod clients;
+mod console;
 mod crash;
 mod deploy;
 mod docs;
@@ -52,6 +53,9 @@ struct Cli {
     /// Folder of the services' programs [default: a release build, made first]
     #[arg(long, value_name = "DIR")]
     programs: Option<PathBuf>,
+    /// Folder for the pictures of `console` [default: target/console]
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
     /// Release for `expand`, as a tag or another revision [default: the newest tag v* before HEAD]
     #[arg(long, value_name = "REV")]
     release: Option<String>,
@@ -85,6 +89,8 @@ enum Name {
     Docs,
     /// Send the examples of the OpenAPI documents, and try operations out on the docs pages in a browser
     Docspage,
+    /// Do people's work in the console in a browser; check each screen by axe and write pictures of it
+    Console,
     /// Run the tests of the last release on today's migrations
     Expand,
     /// Log in on the docs pages in a browser, at the OpenID provider of deploy/login
@@ -113,6 +119,7 @@ impl Name {
             Self::Dashboards => observability::run(trial),
             Self::Docs => docs::run(trial),
             Self::Docspage => docspage::run(trial),
+            Self::Console => console::run(trial, cli.pictures.as_deref()),
             Self::Clients => clients::run(trial),
             Self::Spreadsheets => spreadsheets::run(trial),
             Self::Expand => expand::run(trial, cli.release.as_deref()),

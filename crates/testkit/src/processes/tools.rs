@@ -14,7 +14,8 @@ use crate::processes::checkout;
 pub const SERVERS: [&str; 3] = ["initdb", "redis-server", "weed"];
 
 /// What provides a tool whose name does not say so.
-const PROVIDERS: [(&str, &str); 9] = [
+const PROVIDERS: [(&str, &str); 10] = [
+    ("axe.min.js", "axe, which checks how accessible pages are"),
     ("chromium-headless-shell", "the headless shell of Chromium"),
     ("initdb", "PostgreSQL 14 or newer, with contrib"),
     ("libfaketime.so.1", "libfaketime"),
@@ -38,6 +39,7 @@ static PYTHON_PROGRAMS: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
 /// Lists the tools that a trial needs besides [`SERVERS`].
 pub fn for_trial(name: &str) -> &'static [&'static str] {
     match name {
+        "console" => &["axe.min.js", "chromium-headless-shell"],
         "clients" => &[
             "java",
             "mypy",
@@ -153,7 +155,11 @@ pub fn nginx(program: &Path) -> Command {
 fn lookup(name: &str) -> Option<PathBuf> {
     let typescript = checkout::target_dir().ok();
     let typescript = typescript.map(|target| target.join("tools/typescript/usr/share/nodejs/typescript/bin"));
-    let pinned = PYTHON_PROGRAMS.clone().into_iter().chain(typescript);
+    let python = PYTHON_PROGRAMS.clone().into_iter();
+    // A script within a package.
+    let axe = python.clone().filter_map(|programs| Some(programs.parent()?.join("lib")));
+    let axe = axe.flat_map(|lib| subfolders(lib, "site-packages/axe_playwright_python"));
+    let pinned = python.chain(typescript).chain(axe);
     pinned.map(|folder| folder.join(name)).find(|file| file.is_file()).or_else(|| installed(name))
 }
 

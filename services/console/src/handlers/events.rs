@@ -58,7 +58,8 @@ pub(super) async fn stream(
     };
     let events = reply.bytes_stream().map_err(|error| io::Error::other(error.without_url()));
     let events = events.take_until(Box::pin(stopped)).map(|part: io::Result<Bytes>| part);
-    // Compressed, an event would wait for the next one.
+    // Compressed or held back by a proxy, an event would wait for the next one.
+    response.insert_header(("x-accel-buffering", "no"));
     response.insert_header(("content-encoding", "identity"));
     Ok(response.streaming(events))
 }

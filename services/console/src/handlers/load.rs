@@ -192,7 +192,7 @@ pub(super) async fn form(
     show(&console, &user, action, &load, &shown).await
 }
 
-async fn find_load(caller: &Caller<'_>, id: &str) -> Result<Load, CallError> {
+pub(super) async fn find_load(caller: &Caller<'_>, id: &str) -> Result<Load, CallError> {
     Ok(caller.get(Service::Logistics, &load_path(id), &[]).await?.value)
 }
 
@@ -282,7 +282,7 @@ pub(super) async fn submit(
         let load = find_load(&user.caller(&console.api), &path.id).await?;
         match action {
             Action::Edit | Action::Correct => send_changes(&console, &user, action, load, fields).await,
-            _ => act(&console, &user, action, load, fields).await,
+            _ => act(&console, &user, action, load, fields, None).await,
         }
     };
     let place = format!("/loads/{}/{}", segment(&path.id), action.slug());
@@ -302,22 +302,22 @@ pub(super) async fn submit(
 }
 
 /// What became of a form.
-enum Outcome {
+pub(super) enum Outcome {
     Done,
     Again(Box<Again>),
 }
 
 /// A form that is shown again: with errors, or with what somebody else changed.
-struct Again {
+pub(super) struct Again {
     load: Load,
     form: Form,
     typed: Fields,
     was: Fields,
     /// The revision that `was` is of.
     revision: String,
-    errors: Vec<FieldError>,
+    pub(super) errors: Vec<FieldError>,
     conflicts: Vec<Conflict>,
-    status: StatusCode,
+    pub(super) status: StatusCode,
 }
 
 /// A form as it was sent.
@@ -511,13 +511,14 @@ fn curl(action: Action, load: &Load, form: &Form, typed: &Fields) -> String {
     parts.join(" ")
 }
 
-/// Sends the form of another action.
-async fn act(
+/// Sends the form of another action. `captured_at`: when it was filled in, if that was earlier.
+pub(super) async fn act(
     console: &Console,
     user: &User,
     action: Action,
     load: Load,
     typed: Fields,
+    captured_at: Option<&str>,
 ) -> Result<Outcome, Failure> {
     let form = Form::new(action, &load, &user.person);
     let sent = Sent { form, typed, was: Fields::default() };
@@ -527,6 +528,9 @@ async fn act(
     };
     if matches!(action, Action::SendToCarrier | Action::SendToDriver) {
         body["loadId"] = json!(load.id);
+    }
+    if let Some(captured_at) = captured_at {
+        body["capturedAtUTC"] = json!(captured_at);
     }
     // An acceptance has no body.
     let body = (action != Action::Accept).then_some(&body);

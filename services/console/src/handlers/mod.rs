@@ -1,6 +1,7 @@
 //! The pages and forms by their addresses.
 
 mod actions;
+mod driver;
 mod events;
 mod extract;
 mod files;
@@ -33,6 +34,12 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/loads/{id}", load::page)
         .get("/loads/{id}/{action}", load::form)
         .post("/loads/{id}/{action}", load::submit)
+        .get("/driver", driver::page)
+        .get("/driver/me", driver::me)
+        .get("/driver/worker.js", driver::worker)
+        .post("/driver/files", driver::upload)
+        .get("/driver/{id}/{action}", driver::form)
+        .post("/driver/{id}/{action}", driver::submit)
         .get("/events", events::stream)
         .get("/files/{id}", files::file)
         .get("/login", login::page)

@@ -6,7 +6,7 @@ use chrono::{Days, NaiveDate};
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use super::{html, optional};
+use super::{html, optional, see_other};
 use crate::Console;
 use crate::api::model::{Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
@@ -55,6 +55,9 @@ impl TileQuery {
 }
 
 pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpResponse, Failure> {
+    if user.is_driver() {
+        return Ok(see_other("/driver"));
+    }
     let caller = user.caller(&console.api);
     let today = console.clock.today();
     let week = (monday(today), monday(today) + Days::new(6));
@@ -68,17 +71,14 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     ];
     let before = TileQuery::statuses("", &["completed"], Some(last_week));
     let days = TileQuery::statuses("", &["completed"], Some((today - Days::new(DAYS - 1), today)));
-    let has_organisation = user.person.organisation_id.is_some() || user.person.is_admin;
-    let driver: &[(&str, &str)] = if has_organisation { &[] } else { &[("f:driverId", "me")] };
-    let rejected = [&[("f:status", "rejected"), ("limit", MAX_REJECTED)], driver].concat();
-    let by_day = [&[("groupBy", "day")], driver].concat();
+    let rejected = [("f:status", "rejected"), ("limit", MAX_REJECTED)];
 
     let (tiles, before, days, rejected, waiting) = futures_util::join!(
-        join_all(queries.iter().map(|query| query.sums(&caller, driver))),
-        before.sums(&caller, driver),
-        days.sums(&caller, &by_day),
+        join_all(queries.iter().map(|query| query.sums(&caller, &[]))),
+        before.sums(&caller, &[]),
+        days.sums(&caller, &[("groupBy", "day")]),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &rejected),
-        find_waiting(&caller, has_organisation, user.person.is_admin),
+        find_waiting(&caller, user.person.is_admin),
     );
     let mut missing = Vec::new();
     let before = optional(before, &mut missing)?.map(|reply| reply.value.total);
@@ -102,7 +102,6 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
         rejected: &rejected,
         waiting: &sentences,
         missing: &missing,
-        has_organisation,
     };
     Ok(html(&document(&user, Section::Today, "Today", &view.markup())))
 }
@@ -122,22 +121,20 @@ fn kind(label: &str, last_week: Option<Sums>) -> Shown {
 type Waiting = (Result<Reply<Value>, CallError>, (&'static str, &'static str));
 
 /// Counts what waits for somebody besides loads.
-async fn find_waiting(caller: &Caller<'_>, has_organisation: bool, is_admin: bool) -> Vec<Waiting> {
+async fn find_waiting(caller: &Caller<'_>, is_admin: bool) -> Vec<Waiting> {
     let count = async |service, path: String, what| {
         let counted = caller.get(service, &path, &[("count", "true"), ("limit", "1")]).await;
         (counted, what)
     };
     let mut calls = Vec::new();
-    if has_organisation {
-        let path = "/v1/enquiries?scope=received&f:status=open".to_owned();
-        calls.push((Service::Livestock, path, ("enquiry", " about your listings without an answer")));
-        let services = [Service::Logistics, Service::Livestock];
-        let listed = services.map(|service| caller.get::<Vec<Webhook>>(service, "/v1/webhooks", &[]));
-        for (service, webhooks) in services.into_iter().zip(join_all(listed).await) {
-            for webhook in webhooks.map(|reply| reply.value).unwrap_or_default() {
-                let path = format!("/v1/webhooks/{}/deliveries?f:status=failed", segment(&webhook.id));
-                calls.push((service, path, ("delivery", " to webhooks failed")));
-            }
+    let path = "/v1/enquiries?scope=received&f:status=open".to_owned();
+    calls.push((Service::Livestock, path, ("enquiry", " about your listings without an answer")));
+    let services = [Service::Logistics, Service::Livestock];
+    let listed = services.map(|service| caller.get::<Vec<Webhook>>(service, "/v1/webhooks", &[]));
+    for (service, webhooks) in services.into_iter().zip(join_all(listed).await) {
+        for webhook in webhooks.map(|reply| reply.value).unwrap_or_default() {
+            let path = format!("/v1/webhooks/{}/deliveries?f:status=failed", segment(&webhook.id));
+            calls.push((service, path, ("delivery", " to webhooks failed")));
         }
     }
     if is_admin {

@@ -51,7 +51,7 @@ pub(crate) const TEXTS: [&str; 20] = [
 ];
 
 /// Reasons of a rejection.
-const REJECTIONS: [(&str, &str); 7] = [
+pub(crate) const REJECTIONS: [(&str, &str); 7] = [
     ("quality", "Quality"),
     ("contamination", "Contamination"),
     ("pests", "Pests"),

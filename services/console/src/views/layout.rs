@@ -25,12 +25,33 @@ impl Asset {
     }
 }
 
-/// The stylesheet, the module that makes lists quicker to use, and the one that shows that loads have changed.
-pub(crate) const ASSETS: [Asset; 3] = [
+/// The stylesheet, the module that makes lists quicker to use, the one that shows that loads have changed, and what a
+/// phone needs to keep the pages of a driver.
+pub(crate) const ASSETS: [Asset; 6] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
+    Asset::new("driver.js", "text/javascript; charset=utf-8", include_str!("../../assets/driver.js")),
+    Asset::new(
+        "driver.webmanifest",
+        "application/manifest+json",
+        include_str!("../../assets/driver.webmanifest"),
+    ),
+    Asset::new("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),
 ];
+/// Files that a driver's phone keeps.
+const KEPT: [&str; 4] = ["console.css", "console.js", "driver.js", "icon.svg"];
+
+/// Returns the address of a file.
+fn asset(name: &str) -> String {
+    ASSETS.iter().find(|asset| asset.name == name).map(Asset::path).unwrap_or_default()
+}
+
+/// Returns the script that keeps the pages of a driver on the phone. It changes with the files that it keeps.
+pub(crate) fn driver_worker() -> String {
+    let files = serde_json::json!(KEPT.map(asset));
+    format!("const FILES = {files};\n{}", include_str!("../../assets/driver-worker.js"))
+}
 
 /// FNV-1a: enough to distinguish two versions of a file.
 const fn fingerprint(bytes: &[u8]) -> u64 {
@@ -48,10 +69,14 @@ const fn fingerprint(bytes: &[u8]) -> u64 {
 pub(crate) enum Section {
     Today,
     Loads,
+    Driver,
 }
 
-const SECTIONS: [(Section, &str, &str); 2] =
-    [(Section::Today, "/", "Today"), (Section::Loads, "/loads", "Loads")];
+const SECTIONS: [(Section, &str, &str); 3] = [
+    (Section::Today, "/", "Today"),
+    (Section::Loads, "/loads", "Loads"),
+    (Section::Driver, "/driver", "Driver"),
+];
 
 /// Returns a page of somebody who is logged in.
 pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) -> Markup {
@@ -60,12 +85,7 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
         title,
         &html! {
             a.skip href="#main" { "Skip to the content" }
-            @if user.is_development {
-                aside.development aria-label="Demonstration" {
-                    "Demonstration: the console accepts development tokens, so anybody can be anybody. "
-                    a href="/login" { "Be somebody else" }
-                }
-            }
+            (development(user))
             div.frame {
                 nav.side aria-label="Main" {
                     div.brand { "Drover" }
@@ -87,6 +107,42 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
     )
 }
 
+/// Says that whoever opens the console chooses who to be.
+fn development(user: &User) -> Markup {
+    html! {
+        @if user.is_development {
+            aside.development aria-label="Demonstration" {
+                "Demonstration: the console accepts development tokens, so anybody can be anybody. "
+                a href="/login" { "Be somebody else" }
+            }
+        }
+    }
+}
+
+/// Returns a page of a driver, which the phone keeps for when it has no signal.
+pub(crate) fn phone(user: &User, title: &str, body: &Markup) -> Markup {
+    let head = html! {
+        link rel="manifest" href=(asset("driver.webmanifest"));
+        link rel="icon" href=(asset("icon.svg")) type="image/svg+xml";
+        meta name="theme-color" content="#28613a";
+        script type="module" src=(asset("driver.js")) {}
+    };
+    let body = html! {
+        a.skip href="#main" { "Skip to the content" }
+        (development(user))
+        div.phone data-driver=(user.person.form_owner()) {
+            nav.top aria-label="Main" {
+                a.brand href="/driver" { "Drover" }
+                a href=(if user.is_driver() { "/loads" } else { "/" }) { (if user.is_driver() { "Loads" } else { "Office" }) }
+                form method="post" action="/logout" { (form_token(user)) button.plain { "Log out" } }
+            }
+            div.offline #signal role="status" hidden {}
+            main #main { (body) }
+        }
+    };
+    with_head(title, &head, &body)
+}
+
 /// Returns a page without navigation.
 pub(super) fn plain(title: &str, body: &Markup) -> Markup {
     document(title, &html! { main.plain #main { (body) } })
@@ -104,7 +160,6 @@ fn document(title: &str, body: &Markup) -> Markup {
 }
 
 fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
-    let [style, script, _] = &ASSETS;
     html! {
         (DOCTYPE)
         html lang="en-GB" {
@@ -113,8 +168,8 @@ fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 title { (title) " · Drover" }
                 (head)
-                link rel="stylesheet" href=(style.path());
-                script type="module" src=(script.path()) {}
+                link rel="stylesheet" href=(asset("console.css"));
+                script type="module" src=(asset("console.js")) {}
             }
             body { (body) }
         }
@@ -130,12 +185,11 @@ pub(crate) struct Position {
 /// Returns the part of a page that shows that loads have changed since it was made: those of its rows, or this one.
 pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
     let Some(Position { cursor, at }) = position else { return html! {} };
-    let [.., script] = &ASSETS;
     html! {
         p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
             span {} " " a href="" { "Show" }
         }
-        script type="module" src=(script.path()) {}
+        script type="module" src=(asset("live.js")) {}
     }
 }
 

@@ -178,7 +178,10 @@ impl LoadView<'_> {
                     @for file in all {
                         li {
                             span { (file_name(file)) " " small { (file.user_name) } }
-                            a.go href={ "/files/" (segment(&file.id)) } { "Open" }
+                            // Files are not shared with drivers.
+                            @if self.files.iter().any(|known| known.id == file.id) {
+                                a.go href={ "/files/" (segment(&file.id)) } { "Open" }
+                            }
                         }
                     }
                 }

@@ -25,7 +25,6 @@ pub(crate) struct TodayView<'a> {
     /// Sentences on what waits for somebody, with the number.
     pub(crate) waiting: &'a [String],
     pub(crate) missing: &'a [String],
-    pub(crate) has_organisation: bool,
 }
 
 /// A number with the list that it counts.
@@ -53,15 +52,6 @@ impl TodayView<'_> {
         html! {
             div.head { h1 { "Today, " (self.clock.day(self.today)) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
-            @if !self.has_organisation {
-                div.notice role="note" {
-                    p {
-                        "Your account belongs to no organisation, so there is nothing to plan here. Loads that were sent to \
-                         you as a driver are in " a href="/loads" { "Loads" } ". If you expected more, log out and use \
-                         another account, or ask whoever manages the accounts to add yours to your organisation."
-                    }
-                }
-            }
             div.tiles { @for tile in self.tiles { (tile.markup()) } }
             div.grid.two {
                 div { (self.chart()) }

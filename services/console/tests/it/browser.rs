@@ -54,6 +54,11 @@ impl Browser {
         self.send(self.client.get(format!("{}{path}", self.url))).await
     }
 
+    /// Opens a page with a header.
+    pub async fn get_with(&self, path: &str, (name, value): (&str, &str)) -> Reply {
+        self.send(self.client.get(format!("{}{path}", self.url)).header(name, value)).await
+    }
+
     /// Opens a stream.
     pub async fn open(&self, path: &str) -> reqwest::Response {
         self.client.get(format!("{}{path}", self.url)).header(COOKIE, self.cookies()).send().await.unwrap()
@@ -109,6 +114,32 @@ impl Browser {
         let form = form.part("file", part.mime_str(media_type).unwrap());
         let request = self.client.post(format!("{}{action}", self.url)).multipart(form);
         self.send(request.header("origin", &self.url)).await
+    }
+
+    /// Sends the form of the second step of a driver's page, which follows the first one.
+    pub async fn send_second(&self, page: &Reply, action: &str, changes: &[(&str, &str)]) -> Reply {
+        let start = format!("action=\"{action}\"");
+        let second = page.text.rfind(&start).expect("a second step");
+        let page = Reply { status: 200, headers: page.headers.clone(), text: page.text[second..].to_owned() };
+        self.send_form(&page, action, changes).await
+    }
+
+    /// Sends a form as a script does that reads the answer.
+    pub async fn post_json(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(fields);
+        let request = self.client.post(format!("{}{path}", self.url)).body(body.finish());
+        let request = request.header("content-type", "application/x-www-form-urlencoded");
+        self.send(request.header("origin", &self.url).header("accept", "application/json")).await
+    }
+
+    /// Sends a photograph as a script does that reads the answer.
+    pub async fn send_photograph(&self, path: &str, token: &str, bytes: Vec<u8>) -> Reply {
+        let part = reqwest::multipart::Part::bytes(bytes).file_name("ticket.jpg");
+        let form = reqwest::multipart::Form::new().text("form-token", token.to_owned());
+        let form = form.part("file", part.mime_str("image/jpeg").unwrap());
+        let request = self.client.post(format!("{}{path}", self.url)).multipart(form);
+        self.send(request.header("origin", &self.url).header("accept", "application/json")).await
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Reply {

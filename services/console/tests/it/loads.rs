@@ -153,7 +153,7 @@ fn a_form_that_is_sent_twice_makes_one_record() {
 }
 
 /// The first bytes of a JPEG, and a text.
-fn photograph(text: &str) -> Vec<u8> {
+pub fn photograph(text: &str) -> Vec<u8> {
     let header = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
     [header, text.as_bytes(), b"\xff\xd9"].concat()
 }
@@ -212,10 +212,10 @@ fn nobody_sees_more_than_the_api_shows() {
             assert!(matches!(reply.status, 403 | 404) && !reply.text.contains("BG-1"), "{}", reply.text);
             assert!(!browser.get("/loads").await.ok().contains("BG-1"));
         }
+        assert!(driver.get("/driver").await.ok().contains("belongs to no organisation"));
         let sent = json!({"loadId": id, "driverId": "driver-megan"});
         office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
         assert!(driver.get("/loads").await.ok().contains("BG-1"));
-        assert!(driver.get("/").await.ok().contains("belongs to no organisation"));
         let text = driver.get(&page).await.ok();
         assert!(text.contains("BG-1") && text.contains("/prove") && !text.contains("/edit"), "{text}");
         assert!(!text.contains("Sent to a driver"), "drivers read no history: {text}");
@@ -260,6 +260,11 @@ fn files_come_through_the_console_with_the_headers_of_the_api() {
         let reply = browser.get(&format!("/files/{ticket}")).await;
         assert_eq!((reply.status, reply.header("content-length")), (200, jpeg.len().to_string().as_str()));
         assert!(reply.header("content-disposition").starts_with("inline"), "{:?}", reply.headers);
+        // A file that the browser keeps has its own policy, also after it was asked whether it has changed.
+        let tag = browser.get(&format!("/files/{picture}")).await.header("etag").to_owned();
+        let reply = browser.get_with(&format!("/files/{picture}"), ("if-none-match", &tag)).await;
+        assert_eq!(reply.status, 304, "{:?}", reply.headers);
+        assert_ne!(reply.header("content-security-policy").split(';').next(), Some("default-src 'none'"));
         let stranger = office.browser("silas").await;
         assert_eq!(stranger.get(&format!("/files/{ticket}")).await.status, 403);
         assert_eq!(Browser::new(&office.console.url).get(&format!("/files/{ticket}")).await.status, 303);

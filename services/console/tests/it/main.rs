@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod browser;
+mod driver;
 mod edits;
 mod lists;
 mod loads;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, PROGRAMS};
 use testkit::processes::process::output_without_warnings;
 use testkit::processes::tools;
 
@@ -16,9 +16,13 @@ use crate::deploy::settings::{Settings, is_secret};
 
 /// The file that starts everything.
 pub const MAIN: &str = "docker-compose.yml";
-/// The files that start one service alone.
-pub const SINGLE: [&str; 3] =
-    ["deploy/compose/system.yml", "deploy/compose/logistics.yml", "deploy/compose/livestock.yml"];
+/// The files that start one service alone, and the console.
+pub const SINGLE: [&str; 4] = [
+    "deploy/compose/system.yml",
+    "deploy/compose/logistics.yml",
+    "deploy/compose/livestock.yml",
+    "deploy/compose/console.yml",
+];
 /// The tag of our own images.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// These members give more rights than needed, or prevent scaling.
@@ -97,8 +101,8 @@ impl Compose {
     }
 
     fn project_rules(&self) -> Vec<Rule> {
-        let mut rules =
-            vec![rule(self.model["networks"]["data"]["internal"] == true, "data must be internal")];
+        let data = &self.model["networks"]["data"];
+        let mut rules = vec![rule(data.is_null() || data["internal"] == true, "data must be internal")];
         for kind in ["networks", "volumes", "secrets"] {
             let used = names(&self.model[kind]);
             let declared = names(&self.raw[kind]).into_iter();
@@ -111,7 +115,7 @@ impl Compose {
             let parent = self.secret_file(name).and_then(Path::parent);
             rule(parent == Some(&folder), format!("the secret {name} must be in deploy/secrets"))
         }));
-        for service in SERVICES.into_iter().filter(|service| self.container(service).is_ok()) {
+        for service in PROGRAMS.into_iter().filter(|service| self.container(service).is_ok()) {
             let arguments = &self.model["services"][service]["build"]["args"];
             let is_right = arguments["SERVICE"] == service && arguments["VERSION"] == VERSION;
             rules.push(rule(
@@ -138,7 +142,11 @@ fn config(file: &str, more: &[&str], options: &[&str]) -> Result<Value> {
     let mut command = Command::new(tools::find("docker-compose")?);
     command.env_clear().env("HOME", "/nonexistent").current_dir(checkout::root());
     command.env("COMPOSE_PROFILES", "login");
-    command.env("DROVER_SYSTEM_URL", "https://drover.example/system"); // has no default
+    for service in ["system", "logistics", "livestock"] {
+        // They have no defaults.
+        let name = format!("DROVER_{}_URL", service.to_uppercase());
+        command.env(name, format!("https://drover.example/{service}"));
+    }
     command.args(["--env-file", "/dev/null", "--file", file]).args(more);
     let text = output_without_warnings(command.args(["config", "--format", "json"]).args(options))?;
     serde_json::from_str(&text).context("docker-compose config printed no JSON")

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use testkit::processes::checkout;
+use testkit::processes::checkout::{self, CONSOLE};
 use testkit::processes::process::{output, output_without_warnings};
 use testkit::processes::tools;
 use testkit::processes::trial::Trial;
@@ -16,6 +16,8 @@ use crate::deploy::compose::Compose;
 
 const DOCKERFILE: &str = "deploy/Dockerfile";
 const UNIT: &str = "deploy/systemd/drover@.service";
+/// What the unit of the console has besides.
+const CONSOLE_UNIT: &str = "deploy/systemd/drover@console.service.d/console.conf";
 /// Highest allowed result of `systemd-analyze security` times ten. 0 is fully confined, 100 is unrestricted.
 const MAX_EXPOSURE: &str = "20";
 
@@ -30,7 +32,8 @@ pub fn lint(trial: &Trial<'_>) -> Result<()> {
     output(in_root("shellcheck")?.args(["--color=never", "--external-sources"]).args(&scripts))?;
     trial.note(format!("{} shell scripts", scripts.len()), "no finding", "shellcheck: no finding");
 
-    unit(trial)?;
+    unit(trial, "system", None)?;
+    unit(trial, CONSOLE, Some(CONSOLE_UNIT))?;
     trial.note(UNIT, "no finding", "systemd-analyze: valid, exposure at most 2.0 of 10");
     Ok(())
 }
@@ -79,10 +82,15 @@ fn is_shell_script(path: &Path) -> bool {
     line.starts_with(b"#!") && line.ends_with(b"sh")
 }
 
-/// Verifies an instance of the unit. Its program and its configuration file are those of this checkout: systemd-analyze
+/// Verifies an instance of the unit, with another file that adds to it. Its program and its configuration file are those of this checkout: systemd-analyze
 /// requires that the program exists.
-fn unit(trial: &Trial<'_>) -> Result<()> {
-    let instance = trial.path("drover@system.service");
+fn unit(trial: &Trial<'_>, service: &str, more: Option<&str>) -> Result<()> {
+    let instance = trial.path(&format!("drover@{service}.service"));
+    if let Some(more) = more {
+        let folder = trial.path(&format!("drover@{service}.service.d"));
+        fs::create_dir_all(&folder)?;
+        fs::copy(checkout::root().join(more), folder.join("more.conf")).with_context(|| more.to_owned())?;
+    }
     let installed = "/usr/local/bin/%i";
     let text = read(&checkout::root().join(UNIT))?;
     ensure!(text.contains(installed), "{UNIT}: ExecStart must be {installed}");
@@ -95,9 +103,6 @@ fn unit(trial: &Trial<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The private key for tokens. Only deploy/token.sh uses it; no container has it.
-const TOKEN_KEY: &str = "demo-key.pem";
-
 /// Runs `deploy/secrets.sh` twice in a new folder. The second run changes nothing, and the Compose files use what the
 /// first one creates.
 pub fn check_secrets(trial: &Trial<'_>, compose: &Compose) -> Result<()> {
@@ -108,7 +113,7 @@ pub fn check_secrets(trial: &Trial<'_>, compose: &Compose) -> Result<()> {
     run()?;
     ensure!(first == contents(&folder)?, "deploy/secrets.sh changes existing secrets when it runs again");
 
-    let created: BTreeSet<_> = first.into_keys().filter(|name| name != TOKEN_KEY).collect();
+    let created: BTreeSet<_> = first.into_keys().collect();
     let files = compose.secrets().into_iter().filter_map(|name| compose.secret_file(name)?.file_name());
     let used: BTreeSet<_> = files.map(|name| name.to_string_lossy().into_owned()).collect();
     let different: Vec<_> = created.symmetric_difference(&used).cloned().collect();

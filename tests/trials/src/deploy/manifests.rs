@@ -7,7 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Deserializer, Value};
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, PROGRAMS};
 use testkit::processes::process::output;
 use testkit::processes::tools;
 use testkit::processes::trial::Trial;
@@ -21,7 +21,8 @@ use crate::deploy::settings::Settings;
 /// The oldest supported version of Kubernetes, and the newest that the tool knows.
 const KUBERNETES: [&str; 2] = ["1.27", "1.37"];
 /// The parts of deploy/kubernetes, each of which can be built alone.
-const PARTS: [&str; 7] = ["service", "system", "logistics", "livestock", "base", "ingress", "gateway"];
+const PARTS: [&str; 8] =
+    ["service", "system", "logistics", "livestock", "console", "base", "ingress", "gateway"];
 /// The overlay.
 const SITE: &str = "production";
 /// The edit of the overlay that docs/operations/install.md describes.
@@ -120,7 +121,7 @@ fn site_rules(
         let found = pods::rules(deployment, manifests, compose, settings);
         rules.extend(found.into_iter().map(|rule| rule.of(&title(deployment))));
     }
-    for service in SERVICES {
+    for service in PROGRAMS {
         rules.extend(PER_SERVICE.map(|(kind, suffix)| {
             let name = format!("{service}{suffix}");
             rule(find(manifests, kind, &name).is_some(), format!("{kind} {name} must exist"))

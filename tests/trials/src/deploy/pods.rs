@@ -1,6 +1,7 @@
 //! Rules for the pods of Deployments.
 
 use serde_json::{Value, json};
+use testkit::processes::checkout::CONSOLE;
 
 use super::compose::Compose;
 use super::objects::{array, pod_template, setting, site};
@@ -22,26 +23,30 @@ pub fn probe_paths(manifest: &Value) -> Vec<String> {
 pub fn rules(pod: &Value, all: &[Value], compose: &Compose, settings: &Settings) -> Vec<Rule> {
     let spec = &pod_template(pod)["spec"];
     let container = &spec["containers"][0];
-    let migration = &spec["initContainers"][0];
+    let migrations: Vec<_> = array(&spec["initContainers"]).collect();
     let mut rules = pod_rules(spec);
-    for container in [container, migration] {
-        rules.extend(container_rules(container));
-    }
     let image = container["image"].as_str().unwrap_or_default();
-    rules.push(rule(migration["image"] == image, format!("the image of migration must be {image}")));
-    rules.push(rule(migration["args"][0] == "migrate", "migration must run `migrate`"));
+    rules.extend(container_rules(container));
+    for migration in &migrations {
+        rules.extend(container_rules(migration));
+        rules.push(rule(migration["image"] == image, format!("the image of migration must be {image}")));
+        rules.push(rule(migration["args"][0] == "migrate", "migration must run `migrate`"));
+    }
     let ours = image.rfind("drover/").map_or("", |at| &image[at..]);
     let same = compose.containers().find(|container| container.image() == ours);
     let service = same.and_then(|container| container.service());
     rules.push(rule(service.is_some(), format!("{image} must be an image of docker-compose.yml")));
     let Some(service) = service else { return rules };
+    // The console has no database.
+    let needed = usize::from(service != CONSOLE);
+    rules.push(rule(migrations.len() == needed, format!("there must be {needed} init containers")));
     let variables = site(all, service);
     rules.push(rule(variables.is_some(), format!("the ConfigMap {service}-site must exist")));
     for name in variables.into_iter().flatten().map(|(name, _)| name) {
         rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
         rules.push(rule(!is_secret(name), format!("{name} must not be in a ConfigMap")));
     }
-    for variable in [container, migration].iter().flat_map(|from| array(&from["env"])) {
+    for variable in [container].iter().chain(&migrations).flat_map(|from| array(&from["env"])) {
         let name = variable["name"].as_str().unwrap_or_default();
         let is_public = !is_secret(name) && variable["valueFrom"].is_null();
         rules.push(rule(settings.contains(service, name), format!("{name} must be a setting")));
@@ -65,7 +70,6 @@ fn pod_rules(spec: &Value) -> Vec<Rule> {
         rule(spec["automountServiceAccountToken"] == false, "automountServiceAccountToken must be false"),
         rule(spec["enableServiceLinks"] == false, "enableServiceLinks must be false"),
         rule(count("containers") == Some(1), "a pod must have one container"),
-        rule(count("initContainers") == Some(1), "a pod must have one init container"),
         rule(pod["runAsNonRoot"] == true, "runAsNonRoot must be true"),
         rule(pod["runAsUser"] == 65532, "runAsUser must be 65532"),
         rule(pod["seccompProfile"]["type"] == "RuntimeDefault", "seccompProfile must be RuntimeDefault"),

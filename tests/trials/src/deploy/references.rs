@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 use serde_json::Value;
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, CONSOLE, PROGRAMS, SERVICES};
 
 use crate::deploy::objects::{Rule, array, find, has_port, of_kind, pod_template, rule, setting, text};
 
@@ -57,16 +57,22 @@ pub fn rules(all: &[Value], documented: &Documented) -> Vec<Rule> {
         let found = object_rules(object, all, &pods, documented);
         rules.extend(found.into_iter().map(|rule| rule.of(&title(object))));
     }
-    for service in SERVICES {
-        // Only system calls no other service.
-        let url = setting(all, service, "system_url");
-        let address = url.and_then(|url| url.strip_prefix("http://")?.split_once(':'));
-        let exists = address
-            .is_some_and(|(name, port)| has_port(all, name, &port.parse::<u64>().unwrap_or_default().into()));
-        rules.push(rule(
-            exists || service == "system",
-            format!("system_url of {service} must be a Service and its port"),
-        ));
+    for service in PROGRAMS {
+        // System calls no other service, the console all of them, the others system.
+        let called = match service {
+            "system" => &[][..],
+            CONSOLE => &SERVICES,
+            _ => &SERVICES[..1],
+        };
+        for other in called {
+            let name = format!("{other}_url");
+            let url = setting(all, service, &name);
+            let address = url.and_then(|url| url.strip_prefix("http://")?.split_once(':'));
+            let exists = address.is_some_and(|(name, port)| {
+                name == *other && has_port(all, name, &port.parse::<u64>().unwrap_or_default().into())
+            });
+            rules.push(rule(exists, format!("{name} of {service} must be a Service and its port")));
+        }
     }
     rules
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use testkit::processes::checkout::SERVICES;
+use testkit::processes::checkout::{CONSOLE, SERVICES};
 
 use super::references::{Documented, title};
 use crate::deploy::objects::{Rule, array, find, has_port, of_kind, rule, site, text};
@@ -16,6 +16,8 @@ const PATHS: [(&str, &str); 4] =
     [("PathPrefix", "/v1"), ("PathPrefix", "/docs"), ("Exact", "/openapi.json"), ("Exact", "/healthz")];
 /// The same as the regular expression of an Ingress. Its first group is the path that the service gets.
 const INGRESS_PATHS: &str = r"((v1|docs)(/.*)?|openapi\.json|healthz)$";
+/// The paths of the console: all others, without those of operators.
+const CONSOLE_PATHS: &str = r"((?!metrics$|readyz$).*)$";
 
 /// Checks the rules.
 pub fn rules(all: &[Value], documented: &Documented) -> Vec<Rule> {
@@ -27,6 +29,8 @@ pub fn rules(all: &[Value], documented: &Documented) -> Vec<Rule> {
         let is_right = !host.is_empty() && public_url(all, service) == expected;
         rules.push(rule(is_right, format!("the public URL of {service} must be {expected}")));
     }
+    let is_right = public_url(all, CONSOLE) == format!("https://{host}");
+    rules.push(rule(is_right, format!("the public URL of the console must be https://{host}")));
     let ways = of_kind(all, "Ingress").count() + of_kind(all, "Gateway").count();
     rules.push(rule(ways == 1, "a site must have either an Ingress or a Gateway"));
     for object in all {
@@ -55,14 +59,15 @@ fn ingress_rules(ingress: &Value, all: &[Value], host: &str, documented: &Docume
             annotations["nginx.ingress.kubernetes.io/rewrite-target"] == "/$1",
             "the prefix must be removed",
         ),
-        rule(paths.len() == SERVICES.len(), "there must be one path for each service"),
+        rule(paths.len() == SERVICES.len() + 1, "there must be one path for each service, and the console's"),
     ];
     rules.extend(array(&spec["tls"]).map(|tls| documented.secret_rule(text(&tls["secretName"]))));
-    for (service, path) in SERVICES.iter().zip(paths) {
+    let expected = SERVICES.map(|service| (service, format!("/{service}/{INGRESS_PATHS}")));
+    let expected = expected.into_iter().chain([(CONSOLE, format!("/{CONSOLE_PATHS}"))]);
+    for ((service, expected), path) in expected.zip(paths) {
         let backend = &path["backend"]["service"];
-        let expected = format!("/{service}/{INGRESS_PATHS}");
         rules.push(rule(path["path"] == expected, format!("the path must be {expected}")));
-        rules.push(rule(backend["name"] == *service, format!("{expected} must lead to {service}")));
+        rules.push(rule(backend["name"] == service, format!("{expected} must lead to {service}")));
         let exists = has_port(all, text(&backend["name"]), &backend["port"]["name"]);
         rules.push(rule(exists, format!("the Service and port {backend} must exist")));
     }
@@ -101,6 +106,10 @@ fn http_route_rules(route: &Value, all: &[Value], host: &str) -> Vec<Rule> {
     for entry in array(&spec["rules"]) {
         let path = &entry["matches"][0]["path"];
         let (kind, full) = (text(&path["type"]), text(&path["value"]));
+        if full == "/" || full == "/metrics" {
+            rules.extend(console_rules(entry, all, full == "/").into_iter().map(|rule| rule.of(full)));
+            continue;
+        }
         let service = full.split('/').nth(1).unwrap_or_default();
         let rest = full.get(service.len() + 1..).unwrap_or_default();
         found.insert((service, kind, rest));
@@ -110,6 +119,31 @@ fn http_route_rules(route: &Value, all: &[Value], host: &str) -> Vec<Rule> {
     let expected: BTreeSet<_> = expected.collect();
     rules.push(rule(found == expected, format!("the paths must be {expected:?}")));
     rules
+}
+
+/// Checks a rule of an HTTPRoute for the console: for all paths that are left, or for those of operators.
+fn console_rules(entry: &Value, all: &[Value], is_rest: bool) -> Vec<Rule> {
+    let paths: Vec<_> = array(&entry["matches"])
+        .map(|found| (text(&found["path"]["type"]), text(&found["path"]["value"])))
+        .collect();
+    let backend = &entry["backendRefs"][0];
+    if is_rest {
+        return vec![
+            rule(paths == [("PathPrefix", "/")], "all other paths must be the console's"),
+            rule(backend["name"] == CONSOLE, "the backend must be the console"),
+            rule(
+                has_port(all, CONSOLE, &backend["port"]),
+                format!("the Service and port {backend} must exist"),
+            ),
+            rule(entry["timeouts"]["request"] == "0s", "the timeout of the request must be off"),
+        ];
+    }
+    let expected = [("Exact", "/metrics"), ("Exact", "/readyz")];
+    let redirect = &entry["filters"][0]["requestRedirect"]["path"]["replaceFullPath"];
+    vec![
+        rule(paths == expected, format!("the paths of operators must be {expected:?}")),
+        rule(backend.is_null() && *redirect == "/", "the paths of operators must lead to the first page"),
+    ]
 }
 
 /// Checks one rule of an HTTPRoute, for a path of a service.

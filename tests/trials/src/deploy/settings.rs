@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, ensure};
-use testkit::processes::checkout::SERVICES;
+use testkit::processes::checkout::PROGRAMS;
 use testkit::processes::process::output;
 
 /// What the services need at the end of a shutdown, in seconds: 1.5 s for requests that arrive late, 3 s to send the
@@ -20,7 +20,7 @@ impl Settings {
     /// Runs `SERVICE --help` for each service.
     pub fn read(programs: &Path) -> Result<Self> {
         let mut all = BTreeMap::new();
-        for service in SERVICES {
+        for service in PROGRAMS {
             let help = output(Command::new(programs.join(service)).arg("--help"))?;
             let lines = help.lines().filter(|line| line.starts_with("DROVER_"));
             let pairs = lines.filter_map(|line| line.split_once('='));
@@ -51,6 +51,7 @@ impl Settings {
 pub fn is_secret(variable: &str) -> bool {
     let is_url = ["DROVER_DATABASE__URL", "DROVER_SERVICE__CACHE_URL"].contains(&variable);
     let is_key = variable.ends_with("_KEY") && !variable.ends_with("_ACCESS_KEY");
+    let is_key = is_key || variable.ends_with("_SESSION_KEYS");
     let name_says_so = ["PASSWORD", "SECRET", "TRACES__HEADERS"].iter().any(|word| variable.contains(word));
     (is_url || is_key || name_says_so) && !variable.ends_with("_FILE")
 }
@@ -68,6 +69,8 @@ mod tests {
             "DROVER_SERVICE__STORE_SECRET_KEY",
             "DROVER_SERVICE__WEBHOOK_SECRETS",
             "DROVER_SERVICE__WORDS_KEY",
+            "DROVER_SERVICE__DEVELOPMENT_KEY",
+            "DROVER_SERVICE__SESSION_KEYS",
         ] {
             assert!(is_secret(secret), "{secret}");
             assert!(!is_secret(&format!("{secret}_FILE")), "{secret}_FILE");

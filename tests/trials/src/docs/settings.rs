@@ -14,12 +14,13 @@ use crate::markdown::Page;
 const REFERENCE: &str = "docs/operations/configure.md";
 
 /// Files whose variables may be set in `.env`.
-const COMPOSE_FILES: [&str; 5] = [
+const COMPOSE_FILES: [&str; 6] = [
     "docker-compose.yml",
     "deploy/compose/parts.yml",
     "deploy/compose/system.yml",
     "deploy/compose/logistics.yml",
     "deploy/compose/livestock.yml",
+    "deploy/compose/console.yml",
 ];
 
 /// The console, which has no sections `auth` and `database`.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, CONSOLE, PROGRAMS, SERVICES};
 use testkit::processes::environment::{Environment, variables};
 use testkit::processes::http::{Body, HttpClient};
 use testkit::processes::servers::{S3, Server, ShutdownSignals, folder};
@@ -232,13 +232,18 @@ pub fn fail_timeout(short: bool) -> Duration {
 
 /// Replaces the server of each upstream by the replicas of the service. The short form shortens the timeouts.
 fn replace_servers(mut upstreams: String, stack: &Stack, short: bool) -> Result<String> {
-    for (name, port) in SERVICES.into_iter().zip(8081..) {
+    for (name, port) in PROGRAMS.into_iter().zip(8081..) {
         let server = format!("    server {name}:{port} fail_timeout=5s;\n");
         ensure!(upstreams.contains(&server), "deploy/nginx/upstreams.conf has no line `{}`", server.trim());
         let address = |port: u16| format!("127.0.0.1:{port}");
         let replicas =
             stack.replicas(name).map(|r| server.replace(&format!("{name}:{port}"), &address(r.port())));
-        upstreams = upstreams.replace(&server, &replicas.collect::<String>());
+        let mut replicas = replicas.collect::<String>();
+        if name == CONSOLE && replicas.is_empty() {
+            // A port on which nothing listens: nginx would not start without a server.
+            replicas = server.replace(&format!("{name}:{port}"), &address(1));
+        }
+        upstreams = upstreams.replace(&server, &replicas);
     }
     let shorten = |text: String| text.replace("=5s", "=1s").replace("_timeout 5s", "_timeout 1s");
     Ok(if short { shorten(upstreams) } else { upstreams })

@@ -4,7 +4,8 @@ use std::thread::scope;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
-use testkit::processes::checkout::SERVICES;
+use testkit::processes::checkout::{CONSOLE, SERVICES};
+use testkit::processes::http::{Body, HttpClient};
 use testkit::processes::ports;
 use testkit::processes::trial::Trial;
 
@@ -39,6 +40,42 @@ pub fn run(trial: &Trial<'_>, site: &Project<'_>, clients: &Clients<'_>, http: &
         threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| anyhow!("a panic"))?)
     })
 }
+
+/// Starts the console alone. It uses the services of `site`.
+pub fn run_console(trial: &Trial<'_>, site: &Project<'_>, http: &PlainHttp) -> Result<()> {
+    let [port] = ports::find_free()?;
+    let addresses = [
+        ("DROVER_CONSOLE_PORT", port.to_string()),
+        ("DROVER_SYSTEM_URL", http.url_for_containers("system")),
+        ("DROVER_LOGISTICS_URL", http.url_for_containers("logistics")),
+        ("DROVER_LIVESTOCK_URL", http.url_for_containers("livestock")),
+    ];
+    let project = site.alone(CONSOLE, CONSOLE_ADDITIONS, addresses)?;
+    let begun = Instant::now();
+    project.start().context("the console alone")?;
+    let healthy = begun.elapsed().as_secs_f64();
+    let url = format!("http://127.0.0.1:{port}/readyz");
+    let reply = HttpClient::new(Duration::from_secs(5)).send("GET", &url, None, &Body::Empty)?;
+    let mut parts = reply.json.as_object().into_iter().flatten();
+    trial.expect(
+        reply.status == 200 && parts.all(|(_, state)| state == "ok"),
+        "deploy/compose/console.yml",
+        format!("healthy after {healthy:.0} s; {}", reply.json),
+        "ready, and reaches the services",
+    )
+}
+
+/// Development tokens.
+const CONSOLE_ADDITIONS: &str = "services:
+  console:
+    environment:
+      DROVER_SERVICE__PROVIDER_URL: ''
+      DROVER_SERVICE__DEVELOPMENT_KEY_FILE: /run/secrets/demo-key
+      DROVER_SERVICE__DEVELOPMENT_ISSUER: drover-demo
+    secrets: [demo-key]
+secrets:
+  demo-key: {file: ../secrets/demo-key.pem}
+";
 
 fn check(
     trial: &Trial<'_>,

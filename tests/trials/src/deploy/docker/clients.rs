@@ -14,6 +14,7 @@ use testkit::processes::trial::Trial;
 use testkit::processes::{ports, tools};
 
 use crate::browser::{Browser, log_in, try_out};
+use crate::console::choose;
 use crate::deploy::docker::images::docker;
 use crate::deploy::docker::project::Project;
 use crate::ledger::Ledger;
@@ -206,6 +207,19 @@ http {{
     pub fn url_for_containers(&self, service: &str) -> String {
         format!("http://{}:{}/{service}", self.gateway, self.port)
     }
+}
+
+/// Opens `/` of the proxy, where the console is, chooses who to be and looks at the loads.
+pub fn look_at_console(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
+    let begun = Instant::now();
+    let mut browser = Browser::start_trusting(Some(&public_key_digest(project)?))?;
+    let page = browser.open(&format!("{}/", project.base()))?;
+    choose(&mut browser, &page, "owen")?;
+    let name = browser.wait(&page, "document.querySelector('.who b')?.textContent")?;
+    browser.navigate(&page, &format!("{}/loads", project.base()))?;
+    let title = browser.evaluate(&page, "document.querySelector('h1').textContent")?;
+    let figure = format!("{name}, {title} after {:.1} s", begun.elapsed().as_secs_f64());
+    trial.expect(name == "Owen" && title == "Loads", "the console through the proxy", figure, "Owen, Loads")
 }
 
 /// Service, user, operation, and what the page must show: the status and a part of the body.

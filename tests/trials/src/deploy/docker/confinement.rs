@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
-use testkit::processes::checkout::SERVICES;
+use testkit::processes::checkout::{CONSOLE, PROGRAMS, SERVICES};
 use testkit::processes::tools;
 use testkit::processes::trial::Trial;
 
@@ -31,17 +31,18 @@ pub fn check(trial: &Trial<'_>, project: &Project<'_>, images: &Images<'_>) -> R
             serde_json::from_str(&docker(&["container", "inspect", "--format={{json .}}", &id])?)?;
         check_reported(name, spec, &found)?;
         check_applied(name, spec, &id)?;
-        if SERVICES.contains(&name) {
+        if PROGRAMS.contains(&name) {
             check_labels(name, &images.version, &found["Config"]["Labels"])?;
         }
     }
-    let figure = format!("{} containers confined, {} with labels", CONTAINERS.len(), SERVICES.len());
+    let figure = format!("{} containers confined, {} with labels", CONTAINERS.len(), PROGRAMS.len());
     trial.note("user, capabilities, memory, processes, file system", figure, "as docker-compose.yml states");
     let keys = "https://login.example/jwks.json";
     for service in SERVICES {
         check_refused_start(project, service, "", "DROVER_AUTH__JWKS_URL")?;
         check_refused_start(project, service, keys, "DROVER_AUTH__ISSUER")?;
     }
+    check_refused_start(project, CONSOLE, "", "DROVER_SERVICE__PROVIDER_URL")?;
     trial.note("start without an identity provider", "ends and names the setting", "the same");
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, PROGRAMS};
 use testkit::processes::process::output;
 use testkit::processes::tools;
 use testkit::processes::trial::Trial;
@@ -88,7 +88,7 @@ impl<'a> Images<'a> {
         let root = checkout::root();
         let programs = [format!("PROGRAMS={}", images.import_programs()?)];
         let mut sizes = Vec::new();
-        for service in SERVICES {
+        for service in PROGRAMS {
             images.build_service(service, &images.version, &root, &programs)?;
             if service == "livestock" {
                 images.build_service(service, &images.next, &root, &programs)?;
@@ -97,7 +97,7 @@ impl<'a> Images<'a> {
             sizes.push(format!("{} MiB", size.parse::<u64>()? >> 20));
         }
         let figure = format!("{} after {:.0} s", sizes.join(", "), begun.elapsed().as_secs_f64());
-        trial.note("images by deploy/Dockerfile: system, logistics, livestock", figure, "built");
+        trial.note("images by deploy/Dockerfile: system, logistics, livestock, console", figure, "built");
         Ok(images)
     }
 
@@ -142,7 +142,7 @@ impl<'a> Images<'a> {
         for name in ["programs", "licences"] {
             fs::create_dir_all(folder.join(name)).context("cannot create a folder")?;
         }
-        for service in SERVICES {
+        for service in PROGRAMS {
             let mut strip = Command::new("strip");
             strip.arg("-o").arg(folder.join("programs").join(service)).arg(self.trial.binaries.join(service));
             output(&mut strip)?;

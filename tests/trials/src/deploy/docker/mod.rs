@@ -36,6 +36,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     project::check_site(trial, &project, &super::probe_paths(trial)?)?;
     roles::check(trial, &project)?;
     confinement::check(trial, &project, &images)?;
+    clients::look_at_console(trial, &project)?;
 
     let http = PlainHttp::start(trial, &project)?;
     let clients = Clients::new(trial, &project, &http)?;
@@ -43,6 +44,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     roles::migrate(trial, &project, &images, &clients)?;
     failures::run(trial, &project, &clients)?;
     alone::run(trial, &project, &clients, &http)?;
+    alone::run_console(trial, &project, &http)?;
     restart::run(trial, &project, &clients)?;
     clients::log_in_at_provider(trial, &mut project)
 }

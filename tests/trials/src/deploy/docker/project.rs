@@ -9,7 +9,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use testkit::processes::checkout::{self, SERVICES};
+use testkit::processes::checkout::{self, PROGRAMS};
 use testkit::processes::http::{Body, HttpClient};
 use testkit::processes::process::output;
 use testkit::processes::trial::Trial;
@@ -23,7 +23,8 @@ use crate::traffic::Client;
 const FILES: &str = "docker-compose.yml:docker-compose.demo.yml";
 
 /// All containers that run: those that others need come last.
-pub const CONTAINERS: [&str; 7] = ["proxy", "livestock", "logistics", "system", "store", "redis", "postgres"];
+pub const CONTAINERS: [&str; 8] =
+    ["proxy", "console", "livestock", "logistics", "system", "store", "redis", "postgres"];
 
 /// A project. Dropped, its containers, networks and volumes are removed.
 #[derive(Debug)]
@@ -232,7 +233,7 @@ pub fn check_site(trial: &Trial<'_>, project: &Project<'_>, probes: &BTreeSet<St
 /// be reported as other than `ok`.
 fn check_probes(trial: &Trial<'_>, project: &Project<'_>, paths: &BTreeSet<String>) -> Result<()> {
     let client = HttpClient::new(Duration::from_secs(5));
-    for (service, port) in SERVICES.iter().zip(8081..) {
+    for (service, port) in PROGRAMS.iter().zip(8081..) {
         let host = address(&project.container(service)?, &project.network("front"))?;
         for path in paths {
             let url = format!("http://{host}:{port}{path}");
@@ -255,11 +256,11 @@ fn check_try_script(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
     trial.expect(steps > 0, "deploy/try.sh through the proxy", format!("{steps} steps"), "all succeed")
 }
 
-/// Requests the operators' paths of each service through the proxy. The response is the API's 404.
+/// Requests the operators' paths of each service and the console through the proxy. The response is the API's 404.
 fn check_hidden_paths(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
-    for service in SERVICES {
+    for prefix in ["/system", "/logistics", "/livestock", ""] {
         for path in ["metrics", "readyz"] {
-            let url = format!("{}/{service}/{path}", project.base());
+            let url = format!("{}{prefix}/{path}", project.base());
             let response = curl(project, &["--write-out", "\n%{http_code}", &url])?;
             let is_right = response.contains(r#""code":"not_found""#) && response.ends_with("\n404");
             ensure!(is_right, "{url} must be 404: {response}");
@@ -318,7 +319,7 @@ fn check_memory(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
 
 /// No service may have logged a warning so far.
 fn check_logs(project: &Project<'_>) -> Result<()> {
-    let log = project.compose(&[&["logs", "--no-color"], &SERVICES[..]].concat())?;
+    let log = project.compose(&[&["logs", "--no-color"], &PROGRAMS[..]].concat())?;
     ensure!(!log.is_empty(), "the services have logged nothing");
     let warnings: Vec<_> =
         log.lines().filter(|line| line.contains("WARN") || line.contains("ERROR")).collect();

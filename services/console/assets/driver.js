@@ -1,0 +1,415 @@
+// Keeps what a driver enters on the phone, at each keystroke, and sends it when there is signal. Nothing is dropped: an
+// entry stays on the phone until the office has it. Entries belong to who made them. Without a place to store them, the
+// forms work as without scripts.
+
+const UNDO_MS = 10_000;
+// How long an answer and a photograph may take. A network that hangs longer counts as none.
+const ANSWER_MS = 20_000;
+const PHOTOGRAPH_MS = 120_000;
+const RETRY_MS = 15_000;
+const DAY_MS = 86_400_000;
+// Photographs: the long edge in pixels and the quality, from the best; the first one that is small enough is kept.
+const SIZES = [[2600, 0.85], [2200, 0.8], [2000, 0.7], [2000, 0.5], [2000, 0.35]];
+const PHOTOGRAPH_BYTES = 1_000_000;
+const TOLERANCE_PERCENT = 2;
+const KEPT_PAGES = "drover-driver-pages";
+
+const owner = document.querySelector("[data-driver]").dataset.driver;
+const list = document.querySelector("#unsent");
+const form = document.querySelector("#form");
+const signal = document.querySelector("#signal");
+const warnings = new Set();
+let hasSignal = true;
+let isLoggedIn = true;
+
+// The store: entries by their id, and what is remembered by name.
+
+const database = new Promise((resolve, reject) => {
+  const request = indexedDB.open("drover-driver", 1);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore("entries", { keyPath: "id" });
+    request.result.createObjectStore("remembered");
+  };
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+
+async function run(store, mode, act) {
+  const transaction = (await database).transaction(store, mode, { durability: "strict" });
+  const request = act(transaction.objectStore(store));
+  return new Promise((resolve, reject) => {
+    transaction.oncomplete = () => resolve(request.result);
+    transaction.onerror = transaction.onabort = () => reject(transaction.error);
+  });
+}
+
+const remembered = (name) => run("remembered", "readonly", (store) => store.get(name));
+const remember = (name, value) => run("remembered", "readwrite", (store) => store.put(value, name));
+const find = (id) => run("entries", "readonly", (store) => store.get(id));
+const remove = (id) => run("entries", "readwrite", (store) => store.delete(id));
+
+async function entries() {
+  const all = await run("entries", "readonly", (store) => store.getAll());
+  return all.filter((entry) => entry.owner === owner).sort((a, b) => a.at - b.at);
+}
+
+// Stores an entry; returns whether that succeeded.
+async function put(entry) {
+  try {
+    await run("entries", "readwrite", (store) => store.put(entry));
+    return true;
+  } catch {
+    warnings.add("This phone is full: delete something else, and do not close this page before it is sent.");
+    await show();
+    return false;
+  }
+}
+
+function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Sending.
+
+async function ask(path, options, limit) {
+  const response = await fetch(path, {
+    ...options, redirect: "manual", headers: { accept: "application/json" }, signal: AbortSignal.timeout(limit),
+  });
+  const reply = await response.json().catch(() => ({}));
+  if (response.ok) return reply;
+  const reason = reply.reason ?? `It was refused (${response.status}).`;
+  throw Object.assign(new Error(reason), { status: response.status });
+}
+
+// No network, no log-in, too much at once, a service away: it is tried again. Everything else needs the driver.
+const isTemporary = ({ status }) => !status || [401, 408, 429].includes(status) || status >= 500;
+
+async function contact() {
+  const me = await ask("/driver/me", {}, ANSWER_MS);
+  await remember("offset", me.now - Date.now());
+  if (me.owner !== owner) {
+    // A page of somebody else, which this phone still kept.
+    await globalThis.caches?.delete(KEPT_PAGES);
+    location.replace("/driver");
+    throw new Error("somebody else is logged in");
+  }
+  return me;
+}
+
+async function deliver(entry, token) {
+  for (const photograph of entry.photographs.filter((photograph) => !photograph.file)) {
+    const body = new FormData();
+    body.set("form-token", token);
+    body.set("file", photograph.blob, photograph.name);
+    photograph.file = (await ask("/driver/files", { method: "POST", body }, PHOTOGRAPH_MS)).file;
+    // Before the proof goes: after days, too, the same proof has the same files.
+    if (!(await put(entry))) throw new Error("the id of a file is not stored");
+  }
+  entry.captured ??= Math.round(entry.at + (entry.offset ?? (await remembered("offset")) ?? 0));
+  if (!(await put(entry))) throw new Error("the time is not stored");
+  const body = new URLSearchParams({ ...entry.fields, "form-token": token, key: entry.id, captured: entry.captured });
+  for (const { file } of entry.photographs) body.append("files", file);
+  await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body }, ANSWER_MS);
+}
+
+const isDue = (entry) => entry.state === "waiting" && Date.now() >= entry.sendAt;
+
+async function send() {
+  let sent = 0;
+  try {
+    const { token } = await contact();
+    [hasSignal, isLoggedIn] = [true, true];
+    for (const { id } of (await entries()).filter(isDue)) {
+      const entry = await find(id);
+      if (!entry || !isDue(entry)) continue;
+      try {
+        await deliver(entry, token);
+        await remove(id);
+        sent += 1;
+      } catch (error) {
+        if (isTemporary(error)) throw error;
+        Object.assign(entry, { state: "refused", reason: error.message });
+        await put(entry);
+      }
+    }
+    if (list) await keepPages();
+  } catch (error) {
+    if (error.status === 401) isLoggedIn = false;
+    else hasSignal = Boolean(error.status);
+  }
+  await show();
+  if (sent && list) location.reload();
+}
+
+// One tab sends at a time.
+function trySending() {
+  if (!navigator.locks) return send();
+  return navigator.locks.request("drover-driver-send", { ifAvailable: true }, (lock) => lock && send());
+}
+
+// Keeps the pages of this list, and no others.
+async function keepPages() {
+  if (!globalThis.caches) return;
+  const cache = await caches.open(KEPT_PAGES);
+  const links = [...document.querySelectorAll("a[data-keep]")].map((link) => link.href);
+  const wanted = [new URL("/driver", location.href).href, ...links];
+  for (const request of await cache.keys()) if (!wanted.includes(request.url)) await cache.delete(request);
+  for (const url of wanted) {
+    if (await cache.match(url)) continue;
+    const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) });
+    if (response.ok) await cache.put(url, response);
+  }
+}
+
+// What is not sent yet.
+
+function element(name, properties, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children);
+  return made;
+}
+
+const NAMES = { collect: "collection", prove: "proof", reject: "rejection", note: "note" };
+
+function stateOf(entry) {
+  const left = Math.ceil((entry.sendAt - Date.now()) / 1000);
+  if (entry.state === "refused") return `Not accepted: ${entry.reason}`;
+  if (left > 0) return `Is sent in ${left} s.`;
+  return hasSignal && isLoggedIn ? "Is being sent." : "Waits on this phone.";
+}
+
+async function change(id, changes, isOpened) {
+  const entry = await find(id);
+  // What is due may be on its way.
+  if (!entry || isDue(entry)) return show();
+  const changed = { ...entry, ...changes };
+  if (entry.state === "refused") {
+    // It may be recorded with another content now, and so is another entry.
+    Object.assign(changed, { id: newId(), captured: undefined });
+    if (await put(changed)) await remove(id);
+  } else {
+    await put(changed);
+  }
+  if (isOpened) location.assign(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`);
+  else await trySending();
+}
+
+function row(entry) {
+  const button = (textContent, onclick) => element("button", { type: "button", textContent, onclick });
+  const mend = () => change(entry.id, { state: "draft" }, true);
+  const again = () => change(entry.id, { state: "waiting", sendAt: Date.now() });
+  const buttons = [];
+  if (entry.state === "refused") buttons.push(button("Mend", mend), button("Send again", again));
+  else if (!isDue(entry)) buttons.push(button("Take back", mend));
+  const made = element("section", { className: "card" }, element("b", {}, entry.reference), ` ${NAMES[entry.action]}`);
+  made.append(element("p", {}, stateOf(entry)), ...buttons);
+  return made;
+}
+
+function showSignal(unsent) {
+  const texts = [...warnings];
+  if (!hasSignal) texts.push("No signal.");
+  if (!isLoggedIn) texts.push("Log in again, so that the office gets what waits.");
+  const [refused, waiting] = [true, false].map((is) => unsent.filter(({ state }) => (state === "refused") === is).length);
+  if (waiting === 1) texts.push("1 entry is not sent yet, and goes by itself.");
+  if (waiting > 1) texts.push(`${waiting} entries are not sent yet, and go by themselves.`);
+  if (refused) texts.push(`${refused} ${refused === 1 ? "entry is" : "entries are"} not accepted: mend what is wrong.`);
+  if (unsent.some((entry) => Date.now() - entry.at > DAY_MS)) {
+    texts.push("Something waits for more than a day: call the office.");
+  }
+  signal.hidden = !texts.length;
+  // What did not change is not read aloud again.
+  if (signal.dataset.shown === texts.join()) return;
+  signal.dataset.shown = texts.join();
+  signal.replaceChildren(texts.join(" "));
+  if (!isLoggedIn) signal.append(" ", element("a", { href: "/login?to=/driver" }, "Log in"));
+}
+
+function showUnsent(unsent) {
+  list.hidden = !unsent.length;
+  const rows = unsent.map(row);
+  const shown = unsent.map((entry) => `${entry.id} ${entry.state} ${isDue(entry)}`).join();
+  if (list.dataset.shown !== shown) list.replaceChildren(...rows);
+  // A button keeps the focus while the seconds count down.
+  else rows.forEach((made, index) => (list.children[index].querySelector("p").textContent = made.querySelector("p").textContent));
+  list.dataset.shown = shown;
+}
+
+async function show() {
+  const all = await entries().catch(() => []);
+  const unsent = all.filter((entry) => entry.state !== "draft");
+  try {
+    localStorage.setItem("drover-unsent", unsent.length);
+  } catch {
+    // Without it, log-out does not warn.
+  }
+  showSignal(unsent);
+  if (!list) return;
+  showUnsent(unsent);
+  for (const mark of document.querySelectorAll("section[data-load] [data-mark]")) {
+    const entry = all.find(({ load }) => load === mark.closest("section").dataset.load);
+    mark.hidden = !entry;
+    if (entry) mark.textContent = `${entry.state === "draft" ? "Begun" : "Not sent yet"}: ${NAMES[entry.action]}`;
+  }
+}
+
+// A form: what was typed comes back, and "Send" keeps it for the office.
+
+function kilograms(text) {
+  const digits = text.replace(/\s|kg$/g, "");
+  return /^(\d+|\d{1,3}([.,']\d{3})+)$/.test(digits) ? Number(digits.replace(/\D/g, "")) : null;
+}
+
+const WEIGHTS = ["weightGross", "weightTare", "weightNet"];
+
+function showNet(controls) {
+  const net = form.querySelector("#net");
+  if (!net) return;
+  const [gross, tare, own] = WEIGHTS.map((name) => kilograms(controls(name).value));
+  const weight = own ?? (gross !== null && tare !== null ? gross - tare : null);
+  net.replaceChildren();
+  if (weight === null) return;
+  net.append("Net ", element("b", { className: "big" }, `${(weight / 1000).toFixed(2)} t`));
+  const compared = Number(form.dataset.compare);
+  if (!compared) return;
+  const difference = weight / 1000 - compared;
+  const isInside = (Math.abs(difference) / compared) * 100 <= TOLERANCE_PERCENT;
+  const tonnes = `${Math.abs(difference).toFixed(2)} t ${difference < 0 ? "under" : "over"}`;
+  const text = ` ${tonnes} what was ${form.dataset.than}. ${isInside ? "Inside" : "Outside"} ${TOLERANCE_PERCENT} %.`;
+  net.append(element("small", { className: isInside ? "" : "late" }, text));
+}
+
+// Returns a photograph upright and small; as it is if the browser cannot read it.
+async function shrink(photograph) {
+  let image;
+  try {
+    image = await createImageBitmap(photograph.blob, { imageOrientation: "from-image" });
+  } catch {
+    return;
+  }
+  for (const [edge, quality] of SIZES) {
+    const scale = Math.min(1, edge / Math.max(image.width, image.height));
+    const [width, height] = [image.width, image.height].map((length) => Math.round(length * scale));
+    const canvas = element("canvas", { width, height });
+    canvas.getContext("2d").drawImage(image, 0, 0, width, height);
+    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/jpeg", quality));
+    if (!blob) return;
+    photograph.blob = blob;
+    photograph.name = `${photograph.name.replace(/\.\w+$/, "")}.jpg`;
+    if (photograph.blob.size <= PHOTOGRAPH_BYTES) return;
+  }
+}
+
+// Shows the photographs of an entry, and adds those that are chosen.
+function watchPhotographs(entry, save) {
+  const place = form.querySelector(".photographs");
+  if (!place) return;
+  const figure = (photograph, index) => {
+    const image = element("img", { src: URL.createObjectURL(photograph.blob), alt: `Photograph ${index + 1}` });
+    image.onload = () => URL.revokeObjectURL(image.src);
+    const zoom = element("button", { type: "button", className: "zoom", title: "Enlarge" }, image);
+    zoom.onclick = () => zoom.classList.toggle("large");
+    const drop = element("button", { type: "button" }, `Remove photograph ${index + 1}`);
+    drop.onclick = () => {
+      entry.photographs = entry.photographs.filter((other) => other !== photograph);
+      save();
+      showAll();
+    };
+    return element("figure", {}, zoom, drop);
+  };
+  const showAll = () => place.replaceChildren(...entry.photographs.map(figure));
+  showAll();
+  form.querySelector("[type=file]").addEventListener("change", async ({ target }) => {
+    const chosen = [...target.files].map((file) => ({ name: file.name, blob: file }));
+    entry.photographs.push(...chosen);
+    target.value = "";
+    // The photograph as it is, at once; then the smaller one.
+    await save();
+    for (const photograph of chosen) await shrink(photograph);
+    await save();
+    showAll();
+  });
+}
+
+async function fill() {
+  const { load, action, reference } = form.dataset;
+  const steps = [...form.querySelectorAll("form[data-step]")];
+  const controls = (name) => steps.map((step) => step.elements[name]).find(Boolean);
+  const isTyped = ({ name, type }) => name && !["hidden", "file", "checkbox"].includes(type);
+  const typed = steps.flatMap((step) => [...step.elements]).filter(isTyped);
+  const isDraft = (entry) => entry.load === load && entry.action === action && entry.state === "draft";
+  const empty = { id: newId(), owner, load, action, reference, fields: {}, photographs: [], state: "draft" };
+  const entry = (await entries()).find(isDraft) ?? { ...empty, at: Date.now(), sendAt: 0 };
+  let saved = Promise.resolve();
+  const save = () => (saved = saved.then(() => put(entry)));
+  const keep = () => {
+    for (const control of typed) entry.fields[control.name] = control.value;
+    return save();
+  };
+  const complain = (textContent) => Object.assign(form.querySelector("#refused"), { textContent, hidden: !textContent });
+
+  for (const [name, value] of Object.entries(entry.fields)) if (controls(name)) controls(name).value = value;
+  const registration = controls("vehicleRegistration");
+  if (registration && !registration.value) registration.value = (await remembered(`registration ${owner}`)) ?? "";
+  complain(entry.reason ?? "");
+  showNet(controls);
+  form.addEventListener("input", ({ target }) => {
+    if (!typed.includes(target)) return;
+    keep();
+    showNet(controls);
+  });
+  watchPhotographs(entry, save);
+
+  // The step is in the address, so that the phone's back button leads to the photographs.
+  const step = () => (location.hash === "#weights" && steps.length > 1 ? 1 : 0);
+  const showStep = () => {
+    steps.forEach((own, index) => (own.hidden = index !== step()));
+    if (step()) typed.find((control) => !control.value)?.focus();
+  };
+  addEventListener("hashchange", showStep);
+  showStep();
+  for (const own of steps) own.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (own !== steps.at(-1)) return (location.hash = "weights");
+    const wrong = WEIGHTS.map(controls).find((control) => control?.value.trim() && kilograms(control.value) === null);
+    complain(wrong ? "Write weights in kilograms, as 43780." : "");
+    if (wrong) return wrong.focus();
+    const now = Date.now();
+    const offset = await remembered("offset");
+    Object.assign(entry, { state: "waiting", at: now, sendAt: now + UNDO_MS, offset, reason: undefined });
+    if (!(await keep())) return;
+    if (registration?.value) await remember(`registration ${owner}`, registration.value);
+    location.assign("/driver");
+  });
+}
+
+async function start() {
+  try {
+    if ((await remembered("owner")) !== owner) {
+      await globalThis.caches?.delete(KEPT_PAGES);
+      await remember("owner", owner);
+    }
+  } catch {
+    warnings.add("This browser stores nothing, so nothing is kept without signal.");
+    return show();
+  }
+  await navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
+  navigator.storage?.persist?.();
+  if (form) await fill();
+  document.documentElement.dataset.ready = "";
+  await show();
+  await trySending();
+  addEventListener("online", trySending);
+  addEventListener("visibilitychange", () => document.hidden || trySending());
+  setInterval(trySending, RETRY_MS);
+  // The seconds until something goes.
+  setInterval(async () => {
+    const waiting = (await entries()).filter((entry) => entry.state === "waiting");
+    if (!waiting.length) return;
+    await show();
+    if (waiting.some((entry) => isDue(entry) && Date.now() - entry.sendAt < 2_000)) await trySending();
+  }, 1000);
+}
+
+start();

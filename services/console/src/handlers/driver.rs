@@ -1,0 +1,282 @@
+//! The pages of a driver: the loads of today and next, and what is recorded about them on a phone. The phone keeps the
+//! pages and what was typed, and sends it later; then it asks for JSON.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT, USER_AGENT};
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use futures_util::join;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::extract::{PostForm, find_user};
+use super::load::{Outcome, act, find_load};
+use super::{html_with, new_key, optional, see_other};
+use crate::Console;
+use crate::api::model::Load;
+use crate::api::{CallError, FieldError, Service, segment, with_query};
+use crate::fields::Fields;
+use crate::loads::{Action, FILE_ERROR, FILES, Form, in_tonnes};
+use crate::user::{Failure, User};
+use crate::views::driver::{FormView, ListView, Map, has_steps, reason};
+use crate::views::messages::sentence;
+use crate::views::{driver_worker, phone};
+
+/// Loads that a driver has before them, and those that are done today.
+const MAX_LOADS: &str = "30";
+/// How old something may be that a phone sends, in days. The API takes 366.
+const MAX_AGE_DAYS: i64 = 365;
+
+pub(super) async fn page(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let today = console.clock.today();
+    let day = today.to_string();
+    let own =
+        [("f:driverId", "me"), ("sortBy", "deliveryDateISO"), ("sortDesc", "false"), ("limit", MAX_LOADS)];
+    let open = [&own[..], &[("f:status", "upcoming,collected")]].concat();
+    let done =
+        [("f:status", "completed,rejected"), ("startDateISO", day.as_str()), ("endDateISO", day.as_str())];
+    let done = [&own[..], &done].concat();
+    let (open, done) = join!(
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &open),
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &done),
+    );
+    let mut missing = Vec::new();
+    let open = optional(open, &mut missing)?.map(|reply| reply.value);
+    let done = optional(done, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    let parameters = Fields::parse(request.query_string().as_bytes());
+    let view = ListView {
+        user: &user,
+        clock: console.clock,
+        today,
+        open: open.as_deref(),
+        done: &done,
+        recorded: parameters.find("done").and_then(Action::of_slug),
+        missing: &missing,
+        map: Map::of_browser(user_agent(&request)),
+    };
+    let status = if open.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    Ok(html_with(status, &phone(&user, "My loads", &view.markup())))
+}
+
+fn user_agent(request: &HttpRequest) -> &str {
+    request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// Returns who is logged in, with what sends a form of the person, and the present time in milliseconds: the clock of a
+/// phone may be wrong.
+pub(super) async fn me(request: HttpRequest) -> Result<HttpResponse, Failure> {
+    let user = find_user(&request).await?.ok_or(CallError::LoggedOut)?;
+    Ok(HttpResponse::Ok().json(json!({
+        "owner": user.person.form_owner(), "token": user.form_token, "now": Utc::now().timestamp_millis(),
+    })))
+}
+
+/// Stores a photograph, and returns the field of the form that names it.
+pub(super) async fn upload(form: PostForm) -> HttpResponse {
+    match (form.fields.find(FILES), form.fields.find(FILE_ERROR)) {
+        (Some(file), _) => HttpResponse::Ok().json(json!({"file": file})),
+        (None, error) => {
+            let reason = format!("The photograph {}", error.unwrap_or("is missing"));
+            HttpResponse::BadRequest().json(json!({"reason": reason}))
+        }
+    }
+}
+
+/// The script that keeps the pages of a driver on the phone. Browsers look for a new one at each visit.
+pub(super) async fn worker() -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response
+        .insert_header(("cache-control", "no-cache"))
+        .insert_header(("service-worker-allowed", "/driver"));
+    response.content_type("text/javascript; charset=utf-8").body(driver_worker())
+}
+
+#[derive(Deserialize)]
+pub(super) struct FormPath {
+    id: String,
+    action: String,
+}
+
+impl FormPath {
+    fn action(&self) -> Result<Action, Failure> {
+        let action = Action::of_slug(&self.action).ok_or(Failure::NotFound)?;
+        let is_of_driver = matches!(action, Action::Collect | Action::Prove | Action::Reject | Action::Note);
+        is_of_driver.then_some(action).ok_or(Failure::NotFound)
+    }
+
+    fn address(&self, action: Action) -> String {
+        format!("/driver/{}/{}", segment(&self.id), action.slug())
+    }
+}
+
+/// A form as it is shown.
+#[derive(Default)]
+struct Shown<'a> {
+    typed: Fields,
+    errors: &'a [FieldError],
+    /// Whether the weights follow the photograph already.
+    is_second: bool,
+    status: StatusCode,
+}
+
+pub(super) async fn form(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+    path: Path<FormPath>,
+) -> Result<HttpResponse, Failure> {
+    let action = path.action()?;
+    let load = find_load(&user.caller(&console.api), &path.id).await?;
+    let mut typed = Form::new(action, &load, &user.person).initial(&load, console.clock);
+    typed.0.retain(|(name, _)| name == "vehicleRegistration");
+    let shown = Shown { typed, ..Shown::default() };
+    Ok(show(&console, &user, &request, (&path.address(action), action, &load), &shown))
+}
+
+fn show(
+    console: &Console,
+    user: &User,
+    request: &HttpRequest,
+    (address, action, load): (&str, Action, &Load),
+    shown: &Shown<'_>,
+) -> HttpResponse {
+    let view = FormView {
+        user,
+        clock: console.clock,
+        action,
+        address,
+        load,
+        typed: &shown.typed,
+        errors: shown.errors,
+        is_second: shown.is_second,
+        key: &new_key(),
+        map: Map::of_browser(user_agent(request)),
+    };
+    let title = format!("{}: {}", load.reference, action.title());
+    html_with(shown.status, &phone(user, &title, &view.markup()))
+}
+
+pub(super) async fn submit(
+    console: Data<Console>,
+    form: PostForm,
+    request: HttpRequest,
+    path: Path<FormPath>,
+) -> Result<HttpResponse, Failure> {
+    let action = path.action()?;
+    let address = path.address(action);
+    let wants_json = request
+        .headers()
+        .get(ACCEPT)
+        .and_then(|accepted| accepted.to_str().ok())
+        .is_some_and(|accepted| accepted.starts_with("application/json"));
+    let PostForm { user, fields } = form;
+    let sent = fields.clone();
+    let result = async {
+        let load = find_load(&user.caller(&console.api), &path.id).await?;
+        // The photograph comes first, and the weights on a page that follows.
+        let is_second = fields.find("ticketNumber").is_some();
+        let is_refused = fields.find(FILE_ERROR).is_some();
+        if has_steps(action) && (!is_second || is_refused) {
+            return Ok((load, Answer::Next { is_second: !is_refused }));
+        }
+        let (status, errors) = match in_tonnes(&fields) {
+            Ok(fields) => {
+                let captured_at = (action != Action::Note).then(|| captured_at(&fields)).flatten();
+                let outcome =
+                    act(&console, &user, action, load.clone(), fields, captured_at.as_deref()).await?;
+                match outcome {
+                    Outcome::Done => return Ok((load, Answer::Done)),
+                    Outcome::Again(again) => (again.status, again.errors),
+                }
+            }
+            Err(errors) => (StatusCode::BAD_REQUEST, errors),
+        };
+        Ok::<_, Failure>((load, Answer::Refused(status, errors)))
+    };
+    let (load, answer) = match result.await {
+        Ok(answered) => answered,
+        Err(failure) if wants_json => return Ok(failed(&failure)),
+        Err(failure) => return Err(failure.keeping(&address, sent)),
+    };
+    let place = (&*address, action, &load);
+    match answer {
+        Answer::Done if wants_json => Ok(HttpResponse::Ok().json(json!({"done": true}))),
+        Answer::Done => Ok(see_other(&with_query("/driver", &[("done", action.slug())]))),
+        Answer::Refused(status, errors) if wants_json => {
+            let reasons: Vec<_> = errors.iter().map(reason).collect();
+            Ok(HttpResponse::build(status).json(json!({"reason": reasons.join(" ")})))
+        }
+        Answer::Refused(status, errors) => {
+            let shown = Shown { typed: sent, errors: &errors, is_second: true, status };
+            Ok(show(&console, &user, &request, place, &shown))
+        }
+        Answer::Next { is_second } => {
+            let errors: Vec<_> = sent
+                .all(FILE_ERROR)
+                .into_iter()
+                .map(|error| FieldError { path: FILES.to_owned(), message: error.to_owned() })
+                .collect();
+            let mut typed = Form::new(action, &load, &user.person).initial(&load, console.clock);
+            typed.0.retain(|(name, _)| name == "vehicleRegistration");
+            typed.0.extend(sent.0);
+            let status = if is_second { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+            let shown = Shown { typed, errors: &errors, is_second, status };
+            Ok(show(&console, &user, &request, place, &shown))
+        }
+    }
+}
+
+/// What becomes of a form.
+enum Answer {
+    Done,
+    /// The photographs are stored, or refused; the weights are next.
+    Next {
+        is_second: bool,
+    },
+    Refused(StatusCode, Vec<FieldError>),
+}
+
+/// Returns a failure for the script that sends what a phone kept.
+fn failed(failure: &Failure) -> HttpResponse {
+    let text = match failure {
+        Failure::Call(CallError::Refused(refusal)) => sentence(refusal),
+        failure => failure.to_string(),
+    };
+    let status = actix_web::ResponseError::status_code(failure);
+    HttpResponse::build(status).json(json!({"reason": text}))
+}
+
+/// Returns when a form was filled in, by the clock of the server, if the phone names it: a time that the API accepts,
+/// however wrong the clock of the phone is.
+fn captured_at(fields: &Fields) -> Option<String> {
+    let named = DateTime::from_timestamp_millis(fields.get("captured").parse().ok()?)?;
+    let now = Utc::now();
+    let captured = named.clamp(now - TimeDelta::days(MAX_AGE_DAYS), now);
+    Some(captured.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_clock_is_never_refused() {
+        let captured = |millis: i64| {
+            let fields = Fields(vec![("captured".to_owned(), millis.to_string())]);
+            captured_at(&fields).map(|text| DateTime::parse_from_rfc3339(&text).unwrap().timestamp_millis())
+        };
+        let now = Utc::now().timestamp_millis();
+        let hour = 3_600_000;
+        assert_eq!(captured(now - hour), Some(now - hour));
+        assert!(captured(now + 48 * hour).unwrap() <= Utc::now().timestamp_millis(), "not in the future");
+        assert!(captured(0).unwrap() > now - 366 * 24 * hour);
+        assert_eq!(captured(i64::MAX), None);
+        assert_eq!(captured_at(&Fields::default()), None);
+    }
+}

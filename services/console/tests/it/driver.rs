@@ -1,0 +1,221 @@
+//! The pages of a driver, without scripts and as the script of the phone sends them.
+
+use super::*;
+use crate::browser::Reply;
+
+/// Sends a load to Megan, and returns its id.
+async fn send_to_megan(office: &Office, members: &Value) -> String {
+    let id = office.create_load(members).await;
+    let sent = json!({"loadId": id, "driverId": "driver-megan"});
+    office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
+    id
+}
+
+const PROOF: [(&str, &str); 5] = [
+    ("weightGross", "41 860"),
+    ("weightTare", "14,760"),
+    ("weightNet", ""),
+    ("ticketNumber", "T-20481"),
+    ("vehicleRegistration", "VX17 RTH"),
+];
+
+/// Sends an entry as the phone's script does.
+async fn send_entry(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> Reply {
+    let me: Value = serde_json::from_str(&browser.get("/driver/me").await.ok()).unwrap();
+    let token = [("form-token", me["token"].as_str().unwrap())];
+    browser.post_json(path, &[&token, fields].concat()).await
+}
+
+#[test]
+fn a_driver_collects_and_proves_in_two_steps_without_scripts() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = send_to_megan(&office, &json!({})).await;
+        let driver = office.browser("driver-megan").await;
+        assert_eq!(driver.get("/").await.location(), "/driver");
+        let text = driver.get("/driver").await.ok();
+        for shown in
+            ["Megan, ", "0 of 1 load done today", "BG-1", "29.00 t", "HR4 9AR", "DE14 2PD", "VX17 RTH"]
+        {
+            assert!(text.contains(shown), "{shown}: {text}");
+        }
+        assert!(text.contains("search?query=HR4+9AR"), "a postcode leads to a map: {text}");
+
+        let collect = format!("/driver/{id}/collect");
+        let first = driver.get(&collect).await;
+        let second =
+            driver.send_file(&first, &collect, &[], ("", "application/octet-stream", Vec::new())).await;
+        assert_eq!(second.status, 200, "{}", second.text);
+        let reply = driver.send_second(&second, &collect, &[("weightNet", "29020")]).await;
+        assert_eq!((reply.status, reply.location()), (303, "/driver?done=collect"), "{}", reply.text);
+        let text = driver.get(reply.location()).await.ok();
+        assert!(text.contains("The collection is recorded.") && text.contains("29.02 t"), "{text}");
+
+        let prove = format!("/driver/{id}/prove");
+        let first = driver.get(&prove).await;
+        let no_picture = ("ticket.jpg", "image/jpeg", b"text".to_vec());
+        let reply = driver.send_file(&first, &prove, &[], no_picture).await;
+        assert!(reply.status == 400 && reply.text.contains("class=\"error\""), "{}", reply.text);
+        let picture = ("ticket.jpg", "image/jpeg", super::loads::photograph("driver"));
+        let second = driver.send_file(&first, &prove, &[], picture).await;
+        assert!(second.text.contains("1 photograph stored"), "{}", second.text);
+        assert!(second.text.contains("value=\"VX17 RTH\""), "the lorry is known: {}", second.text);
+        // What is wrong stands at its field, and nothing typed is lost.
+        let wrong = [("weightGross", "41.86"), ("weightTare", "14760"), ("ticketNumber", "T-20481")];
+        let refused = driver.send_second(&second, &prove, &wrong).await;
+        assert!(
+            refused.status == 400 && refused.text.contains("Is not a weight in kilograms"),
+            "{}",
+            refused.text
+        );
+        assert!(refused.text.contains("value=\"T-20481\"") && refused.text.contains("1 photograph stored"));
+        let reply = driver.send_second(&refused, &prove, &PROOF).await;
+        assert_eq!((reply.status, reply.location()), (303, "/driver?done=prove"), "{}", reply.text);
+        let load = office.load(&id).await;
+        assert_eq!((&load["status"], &load["weightNet"]["weight"]), (&json!("completed"), &json!(27.1)));
+        assert_eq!(load["files"].as_array().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn rejected_is_not_beside_prove() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = send_to_megan(&office, &json!({})).await;
+        let driver = office.browser("driver-megan").await;
+        let text = driver.get("/driver").await.ok();
+        let (before, more) = text.split_once("<details class=\"more\">").unwrap();
+        assert!(
+            before.contains(&format!("/driver/{id}/collect?r=")) && !before.contains("/reject"),
+            "{text}"
+        );
+        assert!(more.contains(&format!("/driver/{id}/reject?r=")), "{text}");
+        let reject = format!("/driver/{id}/reject");
+        let reply = driver.get(&reject).await;
+        let none = ("", "application/octet-stream", Vec::new());
+        let reply = driver.send_file(&reply, &reject, &[("reason", "quality"), ("note", "Wet")], none).await;
+        assert_eq!(reply.location(), "/driver?done=reject", "{}", reply.text);
+        assert_eq!(office.load(&id).await["rejection"]["note"], "Wet");
+        let note = format!("/driver/{id}/note");
+        assert_eq!(
+            driver.fill(&note, &note, &[("text", "Gate 3 is closed")]).await.location(),
+            "/driver?done=note"
+        );
+        assert!(
+            office.browser("owen").await.get(&format!("/loads/{id}")).await.ok().contains("Gate 3 is closed")
+        );
+    });
+}
+
+#[test]
+fn an_entry_that_is_sent_again_after_days_makes_no_second_proof() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = send_to_megan(&office, &json!({})).await;
+        let driver = office.browser("driver-megan").await;
+        let me: Value = serde_json::from_str(&driver.get("/driver/me").await.ok()).unwrap();
+        assert_eq!(me["owner"], "driver-megan\n");
+        let file = driver.send_photograph(
+            "/driver/files",
+            me["token"].as_str().unwrap(),
+            super::loads::photograph("a"),
+        );
+        let file: Value = serde_json::from_str(&file.await.ok()).unwrap();
+        let hour_ago = (me["now"].as_i64().unwrap() - 3_600_000).to_string();
+        let path = format!("/driver/{id}/prove");
+        let entry = |key: &'static str| {
+            [&PROOF[..], &[("key", key), ("captured", &hour_ago), ("files", file["file"].as_str().unwrap())]]
+                .concat()
+        };
+        // The answer of the first is lost; the keys of the API last a day, so that the last has another one.
+        for key in ["a", "a", "b"] {
+            let reply = send_entry(&driver, &path, &entry(key)).await;
+            assert_eq!((reply.status, &*reply.text), (200, "{\"done\":true}"), "{key}");
+        }
+        let events = office.logistics.get(&format!("/v1/loads/{id}/events?f:type=completed")).by(&owen());
+        assert_eq!(events.send().await.ok().as_array().unwrap().len(), 1);
+        let completed = office.load(&id).await["completedAtUTC"].as_str().unwrap().to_owned();
+        let completed = chrono::DateTime::parse_from_rfc3339(&completed).unwrap().timestamp_millis();
+        assert_eq!(completed.to_string(), hour_ago, "by the clock of the server");
+        // Another proof is refused with a reason, as text for the driver.
+        let other: Vec<_> = entry("c")
+            .into_iter()
+            .map(|(name, value)| (name, if name == "weightTare" { "14700" } else { value }))
+            .collect();
+        let reply = send_entry(&driver, &path, &other).await;
+        assert!(reply.status == 409 && reply.text.contains("\"reason\":\""), "{}", reply.text);
+    });
+}
+
+#[test]
+fn a_clock_that_is_days_wrong_is_corrected() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let driver = office.browser("driver-megan").await;
+        for (reference, days) in [("FAST", 2), ("SLOW", -800)] {
+            let id = send_to_megan(&office, &json!({"reference": reference})).await;
+            let captured = (chrono::Utc::now().timestamp_millis() + days * 86_400_000).to_string();
+            let fields = [&PROOF[..], &[("captured", &*captured)]].concat();
+            let reply = send_entry(&driver, &format!("/driver/{id}/prove"), &fields).await;
+            assert_eq!(reply.status, 200, "{reference}: {}", reply.text);
+        }
+    });
+}
+
+#[test]
+fn entries_are_sent_by_their_owner_only() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = send_to_megan(&office, &json!({})).await;
+        let (driver, stranger) = (office.browser("driver-megan").await, office.browser("silas").await);
+        let me: Value = serde_json::from_str(&driver.get("/driver/me").await.ok()).unwrap();
+        let path = format!("/driver/{id}/prove");
+        let fields = [&[("form-token", me["token"].as_str().unwrap())], &PROOF[..]].concat();
+        assert_eq!(stranger.post_json(&path, &fields).await.status, 403, "made for somebody else");
+        let nobody = Browser::new(&office.console.url);
+        assert_eq!(nobody.post_json(&path, &fields).await.status, 401);
+        let reply = nobody.get("/driver/me").await;
+        assert_eq!(
+            (reply.status, reply.location()),
+            (401, ""),
+            "no way to the log-in, which a script would follow"
+        );
+        assert!(matches!(stranger.get(&path).await.status, 403 | 404));
+        let reply = send_entry(&stranger, &path, &PROOF).await;
+        assert!(matches!(reply.status, 403 | 404) && reply.text.contains("reason"), "{}", reply.text);
+        let text = stranger.get("/driver").await.ok();
+        assert!(
+            text.contains("The office needs your id") && text.contains("silas") && !text.contains("BG-1"),
+            "{text}"
+        );
+        assert!(driver.get(&format!("/driver/{id}/cancel")).await.status == 404);
+        assert_eq!(office.load(&id).await["status"], "upcoming");
+    });
+}
+
+#[test]
+fn the_phone_keeps_what_it_needs() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let driver = office.browser("driver-megan").await;
+        let page = driver.get("/driver").await.ok();
+        assert!(page.contains("data-driver=\"driver-megan\n\""), "{page}");
+        let manifest = page.split("rel=\"manifest\" href=\"").nth(1).unwrap().split('"').next().unwrap();
+        let manifest = Browser::new(&office.console.url).get(manifest).await.ok();
+        let manifest: Value = serde_json::from_str(&manifest).unwrap();
+        // The log-in is within the scope: on an iPhone, it returns to the home screen's page.
+        assert_eq!((&manifest["start_url"], &manifest["scope"]), (&json!("/driver"), &json!("/")));
+        let worker = driver.get("/driver/worker.js").await;
+        assert_eq!(worker.header("service-worker-allowed"), "/driver");
+        assert_eq!(worker.header("cache-control"), "no-cache", "a new release replaces the old");
+        assert!(worker.header("content-type").starts_with("text/javascript"), "{:?}", worker.headers);
+        let first = worker.text.lines().next().unwrap();
+        let files = first.strip_prefix("const FILES = ").unwrap().strip_suffix(';').unwrap();
+        for file in serde_json::from_str::<Vec<String>>(files).unwrap() {
+            assert_eq!(driver.get(&file).await.status, 200, "{file}");
+        }
+        office.logistics.stop().await;
+        let reply = driver.get("/driver").await;
+        assert!(reply.status == 503 && reply.text.contains("is away at the moment"), "{}", reply.text);
+    });
+}

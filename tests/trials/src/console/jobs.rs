@@ -1,0 +1,178 @@
+//! The work of an office: the main job of each screen, and what goes wrong meanwhile.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::{Office, choose, fill, press, see};
+use crate::browser::{Browser, Page};
+
+/// A job: what it is, and how it is done.
+type Job = (&'static str, fn(&mut Office<'_>, &mut Browser) -> Result<()>);
+
+const JOBS: [Job; 7] = [
+    ("Today: each tile leads to the list that it counts", tiles),
+    ("Loads: a filter, a load, the next one, and back", list_and_back),
+    ("Load: note, send to a driver, collect, prove", prove),
+    ("Load: two people edit it, and only what both changed is asked about", two_people),
+    ("a form is sent twice by a double click", double_click),
+    ("a log-in ends in a half-filled form", expired),
+    ("a service is away, and the rest of the page is usable", away),
+];
+
+/// Does each job.
+pub(super) fn check(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    for (name, job) in JOBS {
+        office.trial.check()?;
+        let begun = Instant::now();
+        job(office, browser).context(name)?;
+        let problems = browser.problems();
+        ensure!(problems.is_empty(), "{name}: {}", problems.join("\n"));
+        office.trial.note(name, format!("{:.1} s", begun.elapsed().as_secs_f64()), "done");
+    }
+    Ok(())
+}
+
+fn visit(office: &Office<'_>, browser: &mut Browser, person: &str, path: &str) -> Result<Page> {
+    let page = office.visit(browser, person, path)?;
+    browser.watch(&page)?;
+    Ok(page)
+}
+
+fn tiles(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/")?;
+    let tiles = "[...document.querySelectorAll('a.tile')].map((tile) => [tile.href, tile.querySelector('b').textContent,
+        tile.querySelectorAll('small')[1].textContent])";
+    for tile in browser.evaluate(&page, tiles)?.as_array().context("no tiles")? {
+        let [href, number, text] = [0, 1, 2].map(|index| tile[index].as_str().unwrap_or_default().to_owned());
+        browser.navigate(&page, &href)?;
+        // Delivered loads are counted in the text, by their tonnes in the number.
+        let count = if number.ends_with('t') {
+            text.split(' ').next().unwrap_or_default().to_owned()
+        } else {
+            number
+        };
+        let listed = browser.evaluate(&page, "document.querySelector('.head small')?.textContent ?? ''")?;
+        let listed = listed.as_str().unwrap_or_default().replace(',', "");
+        let is_equal = listed.split(' ').next() == Some(&*count.replace(',', ""));
+        ensure!(is_equal, "the tile counts {count}, the list at {href} {listed}");
+    }
+    Ok(())
+}
+
+fn list_and_back(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/loads?status=completed&sort=reference")?;
+    fill(browser, &page, "#search", "BG")?;
+    press(browser, &page, "Search")?;
+    browser.wait(&page, "location.search.includes('q=BG') && document.readyState === 'complete'")?;
+    let rows = "document.querySelectorAll('tbody tr').length";
+    let before = browser.evaluate(&page, rows)?;
+    let list = browser.evaluate(&page, "location.href")?;
+    ensure!(before.as_u64() > Some(1), "{before} rows");
+    browser.click(&page, "document.querySelector('tbody a.main')")?;
+    browser.wait(&page, "/^.loads.[^?]/.test(location.pathname) && document.readyState === 'complete'")?;
+    let first = browser.evaluate(&page, "document.querySelector('h1').textContent")?;
+    press(browser, &page, "Next")?;
+    browser.wait(&page, &format!("document.querySelector('h1')?.textContent !== {first}"))?;
+    browser.evaluate(&page, "history.go(-2)")?;
+    browser.wait(&page, &format!("location.href === {list} && document.readyState === 'complete'"))?;
+    let after = browser.evaluate(&page, rows)?;
+    ensure!(before == after, "{before} rows, and {after} after going back");
+    Ok(())
+}
+
+fn prove(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let load = office.create_load("BG-JOB-1")?;
+    let page = visit(office, browser, "ruth", &format!("/loads/{load}"))?;
+    for (action, fields, done) in [
+        ("Write a note", &[("#f-text", "Gate 3 is closed")][..], "The note is written."),
+        ("Send to a driver", &[("#f-driverId", "driver-stefan")], "Sent."),
+        ("Record the collection", &[("#f-weightNet", "29,02")], "The collection is recorded."),
+        (
+            "Prove the delivery",
+            &[("#f-weightNet", "27.10"), ("#f-ticketNumber", "T-1"), ("#f-vehicleRegistration", "VX17 RTH")],
+            "The delivery is proven.",
+        ),
+    ] {
+        press(browser, &page, action)?;
+        for (field, value) in fields {
+            browser.wait(&page, &format!("document.querySelector('{field}') !== null"))?;
+            fill(browser, &page, field, value)?;
+        }
+        browser.click(&page, "document.querySelector('form.fields button.primary')")?;
+        see(browser, &page, done)?;
+    }
+    see(browser, &page, "Outside 2 %")?;
+    Ok(())
+}
+
+fn two_people(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let load = office.create_load("BG-JOB-2")?;
+    let path = format!("/loads/{load}/edit");
+    let (owen, anna) = (visit(office, browser, "owen", &path)?, visit(office, browser, "anna", &path)?);
+    fill(browser, &anna, "#f-tags", "theirs")?;
+    fill(browser, &anna, "#f-reference", "BG-JOB-2B")?;
+    press(browser, &anna, "Save")?;
+    see(browser, &anna, "Saved.")?;
+    fill(browser, &owen, "#f-tags", "mine")?;
+    fill(browser, &owen, "#f-weight", "28.5")?;
+    press(browser, &owen, "Save")?;
+    see(browser, &owen, "Somebody else changed the load meanwhile")?;
+    let asked = browser.evaluate(&owen, "document.querySelectorAll('fieldset').length")?;
+    ensure!(asked == 1, "{asked} fields are asked about");
+    browser.click(&owen, "document.querySelector('fieldset input[value=mine]')")?;
+    press(browser, &owen, "Save")?;
+    see(browser, &owen, "Saved.")?;
+    let saved = office.read(&format!("/v1/loads/{load}"))?;
+    let found = json!([saved["tags"], saved["reference"], saved["weight"]["weight"]]);
+    ensure!(found == json!([["mine"], "BG-JOB-2B", 28.5]), "the load has {found}");
+    Ok(())
+}
+
+fn double_click(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let load = office.create_load("BG-JOB-3")?;
+    let page = visit(office, browser, "owen", &format!("/loads/{load}/note"))?;
+    fill(browser, &page, "#f-text", "Once")?;
+    let button = "document.querySelector('form.fields button.primary')";
+    browser.evaluate(&page, &format!("{button}.click(); {button}.click(); true"))?;
+    see(browser, &page, "The note is written.")?;
+    let notes = office.read(&format!("/v1/loads/{load}/events?f:type=noted"))?;
+    ensure!(notes.as_array().map(Vec::len) == Some(1), "{notes}");
+    Ok(())
+}
+
+fn expired(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let load = office.create_load("BG-JOB-4")?;
+    let page = visit(office, browser, "owen", &format!("/loads/{load}/note"))?;
+    fill(browser, &page, "#f-text", "Written before the log-in ended")?;
+    browser.command(&page, "Network.clearBrowserCookies", &json!({}))?;
+    press(browser, &page, "Write a note")?;
+    see(browser, &page, "Nothing is lost")?;
+    see(browser, &page, "Written before the log-in ended")?;
+    let other = browser.open_beside(&page, &office.url("/login?to=/logged-in")?)?;
+    choose(browser, &other, "owen")?;
+    see(browser, &other, "You are logged in")?;
+    press(browser, &page, "Send again")?;
+    see(browser, &page, "The note is written.")?;
+    see(browser, &page, "Written before the log-in ended")
+}
+
+fn away(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/loads")?;
+    for (service, path, missing, usable) in [
+        ("livestock", "/", "The service with the market is away", "Due today"),
+        ("system", &*format!("/loads/{}", office.delivered), "The service with files is away", "Weights"),
+        ("logistics", "/loads", "The service with loads is away", "More filters"),
+    ] {
+        office.service_mut(service)?.kill()?;
+        browser.navigate(&page, &office.url(path)?)?;
+        let shown = see(browser, &page, missing).and_then(|()| see(browser, &page, usable));
+        office.restart(service)?;
+        shown.context(service)?;
+        browser.navigate(&page, &office.url(path)?)?;
+        let is_missing = browser.evaluate(&page, "document.body.innerText.includes('is away')")?;
+        ensure!(is_missing == Value::Bool(false), "{service} is back, and the page says that it is away");
+    }
+    Ok(())
+}
