@@ -25,11 +25,15 @@ impl Asset {
     }
 }
 
-/// The stylesheet, the module that makes lists quicker to use, and the one that shows that loads have changed.
-pub(crate) const ASSETS: [Asset; 3] = [
+/// The stylesheet, the module that makes lists quicker to use, the one that shows that loads have changed, and those of
+/// single pages.
+pub(crate) const ASSETS: [Asset; 6] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
+    Asset::new("map.js", "text/javascript; charset=utf-8", include_str!("../../assets/map.js")),
+    Asset::new("listing.js", "text/javascript; charset=utf-8", include_str!("../../assets/listing.js")),
+    Asset::new("keys.js", "text/javascript; charset=utf-8", include_str!("../../assets/keys.js")),
 ];
 
 /// FNV-1a: enough to distinguish two versions of a file.
@@ -48,10 +52,31 @@ const fn fingerprint(bytes: &[u8]) -> u64 {
 pub(crate) enum Section {
     Today,
     Loads,
+    Market,
+    Files,
+    Connections,
+    Moderation,
+    PersonalData,
+    Operations,
 }
 
-const SECTIONS: [(Section, &str, &str); 2] =
-    [(Section::Today, "/", "Today"), (Section::Loads, "/loads", "Loads")];
+const SECTIONS: [(Section, &str, &str); 8] = [
+    (Section::Today, "/", "Today"),
+    (Section::Loads, "/loads", "Loads"),
+    (Section::Market, "/market", "Market"),
+    (Section::Files, "/files", "Files"),
+    (Section::Connections, "/connections", "Connections"),
+    (Section::Moderation, "/moderation", "Moderation"),
+    (Section::PersonalData, "/personal-data", "Personal data"),
+    (Section::Operations, "/operations", "Operations"),
+];
+
+impl Section {
+    /// Returns true for what only administrators of the marketplace use.
+    fn is_for_admin(self) -> bool {
+        matches!(self, Self::Moderation | Self::PersonalData | Self::Operations)
+    }
+}
 
 /// Returns a page of somebody who is logged in.
 pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) -> Markup {
@@ -69,8 +94,8 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
             div.frame {
                 nav.side aria-label="Main" {
                     div.brand { "Drover" }
-                    @for (own, path, name) in SECTIONS {
-                        a href=(path) aria-current=[(own == section).then_some("page")] { (name) }
+                    @for (own, path, name) in SECTIONS.iter().filter(|(own, ..)| person.is_admin || !own.is_for_admin()) {
+                        a href=(path) aria-current=[(*own == section).then_some("page")] { (name) }
                     }
                     div.who {
                         b { (person.name) }
@@ -80,6 +105,24 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
                             button.plain { "Log out" }
                         }
                     }
+                }
+                main #main { (body) }
+            }
+        },
+    )
+}
+
+/// Returns a page for somebody who is not logged in.
+pub(crate) fn visitor(title: &str, body: &Markup) -> Markup {
+    document(
+        title,
+        &html! {
+            a.skip href="#main" { "Skip to the content" }
+            div.frame {
+                nav.side aria-label="Main" {
+                    div.brand { "Drover" }
+                    a href="/market" aria-current="page" { "Market" }
+                    div.who { a href="/login" { "Log in" } }
                 }
                 main #main { (body) }
             }
@@ -104,7 +147,7 @@ fn document(title: &str, body: &Markup) -> Markup {
 }
 
 fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
-    let [style, script, _] = &ASSETS;
+    let [style, script, ..] = &ASSETS;
     html! {
         (DOCTYPE)
         html lang="en-GB" {
@@ -130,12 +173,20 @@ pub(crate) struct Position {
 /// Returns the part of a page that shows that loads have changed since it was made: those of its rows, or this one.
 pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
     let Some(Position { cursor, at }) = position else { return html! {} };
-    let [.., script] = &ASSETS;
     html! {
         p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
             span {} " " a href="" { "Show" }
         }
-        script type="module" src=(script.path()) {}
+        (module("live.js"))
+    }
+}
+
+/// Returns the element that loads a module.
+pub(super) fn module(name: &str) -> Markup {
+    html! {
+        @for script in ASSETS.iter().filter(|asset| asset.name == name) {
+            script type="module" src=(script.path()) {}
+        }
     }
 }
 
