@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (width, height) = (WIDTH, project(EAST, SOUTH).1);
     let code = format!(
         "/// The size of the whole map in units.\n\
-         pub(crate) const SIZE: (f64, f64) = ({width:?}, {height:?});\n\
+         pub(crate) const SIZE: (f64, f64) = ({width:.1}, {height:.1});\n\
          /// The outlines of the countries that the map is about.\n\
          pub(crate) const LAND: &str = \"{own}\";\n\
          /// The outlines of the coast opposite.\n\

@@ -36,7 +36,7 @@ impl Figures {
                 "drover_request_seconds_bucket" => {
                     let limit = label(labels, "le").and_then(|limit| limit.parse::<f64>().ok());
                     let limit = limit.filter(|limit| limit.is_finite());
-                    let key = limit.map_or(u64::MAX, |limit| nanoseconds(limit));
+                    let key = limit.map_or(u64::MAX, nanoseconds);
                     buckets.entry(key).or_insert((limit, 0.0)).1 += value;
                 }
                 "drover_webhooks_pending" | "drover_notifications_pending" => {

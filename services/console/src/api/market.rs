@@ -63,14 +63,17 @@ pub(crate) struct Coordinates {
 
 /// A price for one animal or one unit.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default)]
 pub(crate) struct Price {
     /// `fixed`, `range` or `poa`.
     #[serde(rename = "type")]
     pub(crate) kind: String,
-    pub(crate) price_per_unit: Option<Money>,
-    pub(crate) min_price: Option<Money>,
-    pub(crate) max_price: Option<Money>,
+    #[serde(rename = "pricePerUnit")]
+    pub(crate) per_unit: Option<Money>,
+    #[serde(rename = "minPrice")]
+    pub(crate) least: Option<Money>,
+    #[serde(rename = "maxPrice")]
+    pub(crate) most: Option<Money>,
 }
 
 /// An amount of money.
@@ -187,5 +190,5 @@ pub(crate) struct Suspended {
     pub(crate) id: String,
     pub(crate) reason: String,
     #[serde(rename = "suspendedAtUTC")]
-    pub(crate) suspended_at: String,
+    pub(crate) since: String,
 }

@@ -99,22 +99,15 @@ impl Draft<'_> {
     }
 
     fn curl(&self, form: &Form, shown: &Shown<'_>) -> maud::Markup {
-        match self.listing {
-            Some(listing) => {
-                let was = Fields::parse(shown.was.as_bytes());
-                let body = form.changes(shown.typed, &was).unwrap_or_default();
-                let request = format!(
-                    "-X PATCH \"$LIVESTOCK{}\" -H 'If-Match: \"{}\"'",
-                    listing_path(&listing.id),
-                    shown.revision
-                );
-                curl(&request, &Value::Object(body))
-            }
-            None => {
-                let body = form.new_body(shown.typed, true).unwrap_or_else(|_| json!({}));
-                curl(&format!("-X POST \"$LIVESTOCK/v1/listings/{}\"", self.category.slug), &body)
-            }
-        }
+        let Some(listing) = self.listing else {
+            let body = form.new_body(shown.typed, true).unwrap_or_else(|_| json!({}));
+            return curl(&format!("-X POST \"$LIVESTOCK/v1/listings/{}\"", self.category.slug), &body);
+        };
+        let was = Fields::parse(shown.was.as_bytes());
+        let body = form.changes(shown.typed, &was).unwrap_or_default();
+        let (path, revision) = (listing_path(&listing.id), shown.revision);
+        let request = format!("-X PATCH \"$LIVESTOCK{path}\" -H 'If-Match: \"{revision}\"'");
+        curl(&request, &Value::Object(body))
     }
 }
 

@@ -36,13 +36,13 @@ async fn show(
 ) -> Result<HttpResponse, Failure> {
     // Only the services decide who administers them: a page without their settings says nothing.
     let caller = user.caller(&console.api);
-    let mut states = Vec::new();
+    let mut services = Vec::new();
     for found in join_all(Service::ALL.map(|service| find_state(console, &caller, service))).await {
-        states.push(found?);
+        services.push(found?);
     }
     let view = OperationsView {
         user,
-        states: &states,
+        states: &services,
         errors,
         done: match parameters.get("done") {
             "log" => Some("The log level is changed."),

@@ -342,13 +342,14 @@ impl Form {
                 Value::Null => Value::Null,
                 weight => json!({"weight": weight, "name": "kilogram", "conversion": 1}),
             },
-            Kind::Date => match parse_date(text) {
-                Some(day) => json!(day.to_string()),
-                None => {
+            Kind::Date => {
+                if let Some(day) = parse_date(text) {
+                    json!(day.to_string())
+                } else {
                     errors.push(error(field.name, "is not a date: write it as 10 Dec 2026"));
                     Value::Null
                 }
-            },
+            }
             Kind::Text | Kind::LongText | Kind::Choice(_) => json!(text),
         }
     }
@@ -385,11 +386,11 @@ fn values(listing: &Listing, field: &Field) -> Vec<String> {
         "tags" => vec![listing.tags.join(", ")],
         PARTS => listing.category_ids.iter().map(ToString::to_string).collect(),
         "price.type" => vec![price.kind.clone()],
-        "price.pricePerUnit.amount" => amount(price.price_per_unit.as_ref()),
-        "price.minPrice.amount" => amount(price.min_price.as_ref()),
-        "price.maxPrice.amount" => amount(price.max_price.as_ref()),
+        "price.pricePerUnit.amount" => amount(price.per_unit.as_ref()),
+        "price.minPrice.amount" => amount(price.least.as_ref()),
+        "price.maxPrice.amount" => amount(price.most.as_ref()),
         CURRENCY => {
-            let money = price.price_per_unit.as_ref().or(price.min_price.as_ref());
+            let money = price.per_unit.as_ref().or(price.least.as_ref());
             vec![money.map_or_else(|| "GBP".to_owned(), |money| money.currency.clone())]
         }
         "location.address.postcode" => some(address.postcode.as_ref()),

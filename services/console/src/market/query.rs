@@ -1,5 +1,7 @@
 //! The query of the market: what it filters and how it sorts, in the address of the page and in the API.
 
+use serde_json::{Map, Value, json};
+
 use super::map::Area;
 use crate::api::with_query;
 
@@ -115,28 +117,27 @@ impl MarketQuery {
     }
 
     /// Returns the filters as a saved search keeps them: values of the same name together.
-    pub(crate) fn saved(&self) -> serde_json::Map<String, serde_json::Value> {
+    pub(crate) fn saved(&self) -> Map<String, Value> {
         let parameters = self.parameters();
-        let mut saved = serde_json::Map::new();
+        let mut saved = Map::new();
         for (name, _) in &parameters {
             let values: Vec<_> =
                 parameters.iter().filter(|(own, _)| own == name).map(|(_, value)| value.as_str()).collect();
-            let value =
-                if values.len() == 1 { serde_json::json!(values[0]) } else { serde_json::json!(values) };
+            let value = if values.len() == 1 { json!(values[0]) } else { json!(values) };
             saved.insert((*name).to_owned(), value);
         }
         saved
     }
 
     /// Returns the query that finds what a saved search finds.
-    pub(crate) fn of_saved(parameters: &serde_json::Map<String, serde_json::Value>) -> Self {
+    pub(crate) fn of_saved(parameters: &Map<String, Value>) -> Self {
         let mut pairs = Vec::new();
         for (name, _, _) in FILTERS {
             let Some((_, parameter, _)) = FILTERS.iter().find(|(known, ..)| *known == name) else { continue };
             match parameters.get(*parameter) {
-                Some(serde_json::Value::String(text)) => pairs.push((name.to_owned(), text.clone())),
-                Some(serde_json::Value::Array(texts)) => {
-                    let texts = texts.iter().filter_map(|text| text.as_str());
+                Some(Value::String(text)) => pairs.push((name.to_owned(), text.clone())),
+                Some(Value::Array(texts)) => {
+                    let texts = texts.iter().filter_map(Value::as_str);
                     pairs.extend(texts.map(|text| (name.to_owned(), text.to_owned())));
                 }
                 _ => {}
@@ -209,8 +210,6 @@ impl MarketQuery {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) fn title(listing: &Listing) -> String {
 /// Returns the price of one animal or unit.
 pub(crate) fn price(listing: &Listing) -> String {
     let price = &listing.price;
-    match (&price.price_per_unit, &price.min_price, &price.max_price) {
+    match (&price.per_unit, &price.least, &price.most) {
         (Some(amount), ..) if price.kind == "fixed" => format!("{} each", money(amount)),
         (_, Some(least), Some(most)) if price.kind == "range" => {
             format!("{} to {} each", money(least), money(most))

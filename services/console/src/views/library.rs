@@ -140,8 +140,7 @@ fn short_type(media_type: &str) -> String {
 }
 
 fn usage_of(usage: &Usage) -> Markup {
-    let share =
-        if usage.maximum_bytes == 0 { 0 } else { usage.bytes.saturating_mul(100) / usage.maximum_bytes };
+    let share = usage.bytes.saturating_mul(100).checked_div(usage.maximum_bytes).unwrap_or_default();
     html! {
         small {
             (counted(usage.files, "file")) ", " (size(usage.bytes)) " of " (size(usage.maximum_bytes)) " "

@@ -206,17 +206,16 @@ impl ListingView<'_> {
             Value::Array(items) => {
                 items.iter().filter_map(|item| self.text(item)).collect::<Vec<_>>().join(", ")
             }
-            Value::Object(members) => match (members.get("weight"), members.get("name")) {
-                (Some(weight), Some(unit)) => {
+            Value::Object(members) => {
+                if let (Some(weight), Some(unit)) = (members.get("weight"), members.get("name")) {
                     format!("{} {}", self.text(weight)?, unit.as_str().unwrap_or_default())
-                }
-                _ => {
+                } else {
                     let shown = members.iter().filter_map(|(name, value)| {
                         Some(format!("{}: {}", property_name(name), self.text(value)?))
                     });
                     shown.collect::<Vec<_>>().join("; ")
                 }
-            },
+            }
         };
         (!text.is_empty()).then_some(text)
     }
@@ -393,15 +392,25 @@ pub(crate) fn history_line(clock: Clock, event: &Event) -> Markup {
             b { (kind) }
             @if let Some(name) = &event.user_name { " by " (name) }
             @for (name, change) in &event.changes {
+                @let (from, to) = (differing(&change.from, &change.to), differing(&change.to, &change.from));
                 div {
                     (property_name(name)) " "
-                    @if let Some(from) = plain(&change.from) { del { (from) } " " }
-                    @match plain(&change.to) { Some(to) => ins { (to) }, None => { "removed" } }
+                    @if let Some(from) = plain(&from) { del { (from) } " " }
+                    @match plain(&to) { Some(to) => ins { (to) }, None => { "removed" } }
                 }
             }
             " " small { (clock.time(&event.at)) }
         }
     }
+}
+
+/// Returns what a value has otherwise than another one: of objects, the members that differ.
+fn differing(value: &Value, other: &Value) -> Value {
+    let (Value::Object(members), Value::Object(others)) = (value, other) else { return value.clone() };
+    let differs = members.iter().filter(|(name, value)| others.get(*name) != Some(*value));
+    let parts = differs
+        .map(|(name, value)| (name.clone(), differing(value, others.get(name).unwrap_or(&Value::Null))));
+    Value::Object(parts.collect())
 }
 
 /// Returns a value of a history as one text.
@@ -414,7 +423,9 @@ fn plain(value: &Value) -> Option<String> {
             Some(Value::String(name)) if members.contains_key("id") => name.clone(),
             _ => {
                 let shown = members.iter().filter_map(|(name, value)| {
-                    Some(format!("{} {}", property_name(name).to_lowercase(), plain(value)?))
+                    Some(
+                        format!("{} {}", property_name(name).to_lowercase(), plain(value)?).trim().to_owned(),
+                    )
                 });
                 shown.collect::<Vec<_>>().join(", ")
             }

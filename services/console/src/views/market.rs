@@ -1,6 +1,7 @@
 //! The market: cards or a table of listings, filters with numbers, and the map.
 
 use maud::{Markup, html};
+use serde_json::Value;
 
 use super::layout::{form_token, module};
 use super::map;
@@ -249,9 +250,8 @@ impl MarketView<'_> {
     }
 
     fn row(&self, listing: &Listing) -> Markup {
-        let text = |name: &str| {
-            listing.properties.get(name).and_then(|value| value.as_str()).unwrap_or("–").to_owned()
-        };
+        let text =
+            |name: &str| listing.properties.get(name).and_then(Value::as_str).unwrap_or("–").to_owned();
         let dash = || "–".to_owned();
         html! {
             tr {

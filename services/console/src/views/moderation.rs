@@ -190,7 +190,7 @@ impl ModerationView<'_> {
                         @for organisation in self.suspended {
                             li {
                                 div {
-                                    b { (organisation.id) } " " small { "since " (self.clock.time(&organisation.suspended_at)) }
+                                    b { (organisation.id) } " " small { "since " (self.clock.time(&organisation.since)) }
                                     p.text { (organisation.reason) }
                                 }
                                 form.go method="post" action="/moderation/reinstate" {

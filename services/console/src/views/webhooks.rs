@@ -100,10 +100,10 @@ impl WebhookView<'_> {
 
     fn actions(&self, path: &str) -> Markup {
         let Hook { service, webhook, failed, .. } = self.hook;
-        let test = html! {
+        let trial = html! {
             label { "Send a test: " select name="event" {
                 option value="" { "An empty event" }
-                @for (name, label) in events(*service) { option value=(name) { (label) } }
+                @for (event, label) in events(*service) { option value=(event) { (label) } }
             } }
             " " button { "Send" }
         };
@@ -118,7 +118,7 @@ impl WebhookView<'_> {
             section.card {
                 header { h2 { "What to do" } }
                 div.pad.stacked {
-                    (self.form(path, "test", &test))
+                    (self.form(path, "test", &trial))
                     (self.form(path, "redeliver", &redeliver))
                     div.actions {
                         (self.form(path, action, &html! { button { (text) } }))

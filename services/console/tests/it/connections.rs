@@ -179,6 +179,6 @@ fn a_saved_search_opens_and_is_deleted() {
         assert!(list.text.contains("Count new ones"), "{}", list.text);
         let reply = browser.send_form(&list, &format!("{path}/delete"), &[]).await;
         assert_eq!(reply.location(), "/connections?done=deleted");
-        assert_eq!(office.browser("carys").await.get(path).await.status, 403);
+        assert_eq!(office.browser("carys").await.get(path).await.status, 404);
     });
 }

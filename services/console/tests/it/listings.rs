@@ -70,7 +70,7 @@ fn a_half_written_listing_and_its_pictures_survive_leaving() {
             form.text
         );
         assert_eq!(browser.get(&format!("/market/{id}")).await.status, 200);
-        assert_eq!(office.browser("tom").await.get(&format!("/market/{id}")).await.status, 404);
+        assert_eq!(office.browser("tom").await.get(&format!("/market/{id}")).await.status, 403);
         let reply = browser.send_form(&form, &edit, &[("then", "publish")]).await;
         assert_eq!(reply.location(), format!("/market/{id}?done=published"), "{}", reply.text);
         let page = office.browser("tom").await.get(&format!("/market/{id}")).await.ok();
@@ -161,7 +161,7 @@ fn an_edit_is_merged_with_that_of_a_colleague() {
         assert_eq!(reply.status, 303, "{}", reply.text);
         assert_eq!(listing(&office, &id).await["price"]["pricePerUnit"]["amount"], 140);
         let page = browser.get(&format!("/market/{id}")).await.ok();
-        assert!(page.contains("<ins>Suffolk</ins>") && page.contains("History"), "{page}");
+        assert!(page.contains("<ins>breed Suffolk</ins>") && page.contains("History"), "{page}");
         // Leaving unchanged sends nothing.
         let revision = listing(&office, &id).await["revision"].clone();
         assert_eq!(browser.fill(&path, &path, &[]).await.status, 303);
