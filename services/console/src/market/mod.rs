@@ -1,5 +1,6 @@
 //! The market: what its pages search, count, draw and write.
 
+mod categories;
 mod facets;
 mod forms;
 mod map;
@@ -8,8 +9,9 @@ mod query;
 mod reports;
 mod texts;
 
+pub(crate) use categories::{CATEGORIES, Category, Field, Kind};
 pub(crate) use facets::{Choice, Group, groups};
-pub(crate) use forms::{CATEGORIES, Category, Field, Form, Kind, texts};
+pub(crate) use forms::{Form, texts};
 pub(crate) use map::{ABROAD, Area, LAND, Place};
 pub(crate) use query::{MarketQuery, SORTS};
 pub(crate) use reports::{Entry, neighbours, queue};
