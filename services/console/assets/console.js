@@ -67,3 +67,33 @@ for (const form of document.querySelectorAll("form[action='/logout']")) {
     form.submit();
   });
 }
+
+// A secret gets a button that copies it; it can be selected where that fails.
+for (const field of document.querySelectorAll("[data-copy]")) {
+  field.addEventListener("focus", () => field.select());
+  if (!navigator.clipboard) continue;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(field.value);
+      button.textContent = "Copied";
+    } catch {
+      field.select();
+      button.textContent = "Copy it with your keyboard";
+    }
+  });
+  field.after(button);
+}
+
+// Files can be dropped on the form that takes them.
+for (const form of document.querySelectorAll("form[data-drop]")) {
+  for (const type of ["dragover", "drop"]) {
+    form.addEventListener(type, (event) => {
+      if (!event.dataTransfer.types.includes("Files")) return;
+      event.preventDefault();
+      if (type === "drop") form.querySelector("input[type=file]").files = event.dataTransfer.files;
+    });
+  }
+}

@@ -5,12 +5,15 @@
 
 mod api;
 mod config;
+mod counting;
 mod fields;
 mod format;
 mod guard;
 mod handlers;
 mod loads;
 mod login;
+mod market;
+mod metrics;
 mod session;
 mod user;
 mod views;

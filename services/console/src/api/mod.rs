@@ -1,5 +1,7 @@
 //! Calls of the three services, each with the token of the person who is logged in.
 
+pub(crate) mod connections;
+pub(crate) mod market;
 pub(crate) mod model;
 
 use std::time::Duration;
@@ -19,6 +21,14 @@ use crate::config::Settings;
 
 /// Time for the answer of a probe. Orchestrators wait only one second for `/readyz`.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+
+/// Time, media types and size of what is read besides the API.
+const PEEK_TIMEOUT: Duration = Duration::from_secs(3);
+const PEEK_TYPES: &str = "application/json, text/plain;q=0.9";
+const MAX_PEEK_BYTES: usize = 8 << 20;
+
+/// Time for an erasure, which a service works at for up to 20 seconds.
+const SLOW_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Time for a file to be stored.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
@@ -147,6 +157,22 @@ impl Api {
         Ok(())
     }
 
+    /// Reads a page of a service that is not of its API, such as `/readyz`, whatever its status.
+    ///
+    /// # Errors
+    /// The service does not answer in time, or answers too much.
+    pub(crate) async fn peek(&self, service: Service, path: &str) -> anyhow::Result<String> {
+        let url = format!("{}{path}", self.addresses[service as usize]);
+        let request = self.client.get(url).timeout(PEEK_TIMEOUT).header(header::ACCEPT, PEEK_TYPES);
+        let mut response = request.send().await.map_err(reqwest::Error::without_url)?;
+        let mut text = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(reqwest::Error::without_url)? {
+            anyhow::ensure!(text.len() + part.len() <= MAX_PEEK_BYTES, "it answers too much");
+            text.extend_from_slice(&part);
+        }
+        Ok(String::from_utf8(text)?)
+    }
+
     /// Begins a call with a token. `path` begins with `/v1/`.
     fn call(
         &self,
@@ -157,7 +183,9 @@ impl Api {
         context: &RequestContext,
     ) -> RequestBuilder {
         let url = format!("{}{path}", self.addresses[service as usize]);
-        let request = self.client.request(method, url).bearer_auth(token);
+        let request = self.client.request(method, url);
+        // A visitor has no token.
+        let request = if token.is_empty() { request } else { request.bearer_auth(token) };
         request.header("x-request-id", &context.id).header("traceparent", context.traceparent())
     }
 }
@@ -178,7 +206,12 @@ pub(crate) struct Write<'a> {
     pub(crate) revision: Option<&'a str>,
 }
 
-impl Caller<'_> {
+impl<'a> Caller<'a> {
+    /// Returns the services as somebody without a log-in may use them.
+    pub(crate) fn visitor(api: &'a Api, context: &'a RequestContext) -> Self {
+        Self { api, token: "", context }
+    }
+
     /// Reads a resource or a list. `path` may have a query, and each of `query` is added.
     pub(crate) async fn get<T: DeserializeOwned>(
         &self,
@@ -215,6 +248,13 @@ impl Caller<'_> {
             request = request.header(header::IF_MATCH, format!("\"{revision}\""));
         }
         let response = self.send(service, request).await?;
+        response.json().await.map_err(|error| away(service, error.into()))
+    }
+
+    /// Sends a write without a body that takes long.
+    pub(crate) async fn send_slow(&self, service: Service, path: &str) -> Result<Value, CallError> {
+        let request = self.api.call(service, Method::POST, path, self.token, self.context);
+        let response = self.send(service, request.timeout(SLOW_TIMEOUT)).await?;
         response.json().await.map_err(|error| away(service, error.into()))
     }
 

@@ -128,9 +128,17 @@ pub(crate) struct FileReference {
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct FileInfo {
     pub(crate) id: String,
+    pub(crate) name: String,
     #[serde(rename = "type")]
     pub(crate) kind: String,
     pub(crate) content_type: String,
+    pub(crate) user_name: String,
+    pub(crate) organisation_id: Option<String>,
+    /// With whom it is shared; `*` stands for everybody.
+    pub(crate) organisations: Vec<String>,
+    pub(crate) status: String,
+    #[serde(rename = "createdAtUTC")]
+    pub(crate) created_at: String,
     pub(crate) size: u64,
 }
 
@@ -224,11 +232,26 @@ pub(crate) struct ActionError {
     pub(crate) message: String,
 }
 
-/// A webhook, of which only the id and the address are shown.
+/// A webhook.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub(crate) struct Webhook {
     pub(crate) id: String,
     pub(crate) url: String,
     pub(crate) status: String,
+    pub(crate) scope: String,
+    pub(crate) events: Vec<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) disabled_reason: Option<String>,
+    /// Only where it was just made.
+    pub(crate) secret: Option<String>,
+}
+
+/// How much of the store an organisation uses.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Usage {
+    pub(crate) bytes: u64,
+    pub(crate) files: u64,
+    pub(crate) maximum_bytes: u64,
 }

@@ -6,7 +6,7 @@ use futures_util::TryStreamExt;
 use serde::Deserialize;
 
 use crate::Console;
-use crate::api::{Service, segment};
+use crate::api::{Caller, Service, segment};
 use crate::user::{Failure, User};
 use crate::views::ASSETS;
 
@@ -49,12 +49,21 @@ pub(super) async fn download(
     console: &Console,
     user: &User,
     request: &HttpRequest,
+    place: (Service, &str),
+    query: &[(&str, &str)],
+) -> Result<HttpResponse, Failure> {
+    download_of(&user.caller(&console.api), request, place, query).await
+}
+
+/// Passes a download of a service on to somebody who may be a visitor.
+pub(super) async fn download_of(
+    caller: &Caller<'_>,
+    request: &HttpRequest,
     (service, path): (Service, &str),
     query: &[(&str, &str)],
 ) -> Result<HttpResponse, Failure> {
     let header = |name: &'static str| Some((name, request.headers().get(name)?.to_str().ok()?));
     let headers: Vec<_> = REQUEST_HEADERS.into_iter().filter_map(header).collect();
-    let caller = user.caller(&console.api);
     let reply = caller.open(service, path, query, &headers).await?;
     let status = actix_web::http::StatusCode::from_u16(reply.status().as_u16());
     let mut response = HttpResponse::build(status.map_err(anyhow::Error::from)?);

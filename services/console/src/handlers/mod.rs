@@ -1,15 +1,25 @@
 //! The pages and forms by their addresses.
 
 mod actions;
+mod connections;
 mod driver;
+mod enquiries;
 mod events;
 mod extract;
 mod files;
+mod library;
+mod listing;
+mod listing_form;
 mod load;
 mod loads;
 mod login;
+mod market;
+mod moderation;
+mod operations;
+mod personal_data;
 mod today;
 mod uploads;
+mod webhooks;
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
@@ -40,8 +50,54 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .post("/driver/files", driver::upload)
         .get("/driver/{id}/{action}", driver::form)
         .post("/driver/{id}/{action}", driver::submit)
+        .get("/market", market::page)
+        .get("/market/save", market::save_form)
+        .post("/market/save", market::save)
+        .post("/market/pictures", market::add_pictures)
+        .get("/market/pictures/{id}", market::picture)
+        .get("/market/enquiries", enquiries::page)
+        .get("/market/new", listing_form::choose)
+        .get("/market/new/{category}", listing_form::new_form)
+        .post("/market/new/{category}", listing_form::create)
+        .get("/market/{id}", listing::page)
+        .post("/market/{id}/wishlist", market::wishlist)
+        .post("/market/{id}/enquire", listing::enquire)
+        .post("/market/{id}/answered/{enquiry}", listing::answered)
+        .get("/market/{id}/report", listing::report_form)
+        .post("/market/{id}/report", listing::report)
+        .get("/market/{id}/close", listing::close_form)
+        .post("/market/{id}/close", listing::close)
+        .get("/market/{id}/edit", listing_form::edit_form)
+        .post("/market/{id}/edit", listing_form::save)
+        .get("/moderation", moderation::page)
+        .post("/moderation/decide", moderation::decide)
+        .post("/moderation/reinstate", moderation::reinstate)
+        .get("/connections", connections::page)
+        .get("/connections/accounts/new", connections::account_form)
+        .post("/connections/accounts/new", connections::create_account)
+        .post("/connections/accounts/{id}/{action}", connections::act_on_account)
+        .get("/connections/searches/{id}", connections::open_search)
+        .post("/connections/searches/{id}/{action}", connections::act_on_search)
+        .get("/connections/webhooks/{service}/new", webhooks::new_form)
+        .post("/connections/webhooks/{service}/new", webhooks::create)
+        .get("/connections/webhooks/{service}/{id}", webhooks::page)
+        .get("/connections/webhooks/{service}/{id}/edit", webhooks::edit_form)
+        .post("/connections/webhooks/{service}/{id}/edit", webhooks::save)
+        .get("/connections/webhooks/{service}/{id}/deliveries/{delivery}", webhooks::delivery)
+        .post("/connections/webhooks/{service}/{id}/deliveries/{delivery}/redeliver", webhooks::redeliver)
+        .post("/connections/webhooks/{service}/{id}/{action}", webhooks::act)
+        .get("/personal-data", personal_data::page)
+        .get("/personal-data/export", personal_data::export)
+        .post("/personal-data/erase", personal_data::erase)
+        .get("/operations", operations::page)
+        .post("/operations/log", operations::set_log)
+        .post("/operations/cache", operations::clear_cache)
         .get("/events", events::stream)
+        .get("/files", library::page)
+        .post("/files/upload", library::upload)
         .get("/files/{id}", files::file)
+        .get("/files/{id}/about", library::about)
+        .post("/files/{id}/{action}", library::act)
         .get("/login", login::page)
         .get("/login/start", login::start)
         .get("/login/callback", login::callback)

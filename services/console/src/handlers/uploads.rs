@@ -13,6 +13,7 @@ use crate::Console;
 use crate::api::{CallError, Service};
 use crate::fields::{FORM_TOKEN, Fields};
 use crate::loads::{FILE_ERROR, FILES, TEXTS};
+use crate::market;
 use crate::user::{Failure, User};
 use crate::views::messages::sentence;
 
@@ -32,14 +33,16 @@ pub(super) async fn receive(
     user: Option<&User>,
 ) -> Result<Fields, Failure> {
     let payload = Payload::from_request(request, payload).await.map_err(|_| Failure::UnreadableForm)?;
+    let purpose = Purpose::of(request.path());
+    let texts = purpose.texts();
     let limits =
-        Limits { texts: &TEXTS, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
+        Limits { texts: &texts, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
     let received = multipart::receive(request, payload, limits, async |mut part| {
         let token = part.texts.iter().find(|(name, _)| name == FORM_TOKEN).map_or("", |(_, token)| token);
         let user = user.filter(|user| user.is_form_token(&console.sessions.keys, token));
         let stored = match user {
             Some(user) if part.name.as_ref().is_some_and(|name| !name.is_empty()) => {
-                Some(store(console, user, &mut part).await?)
+                Some(store(console, user, &mut part, purpose).await?)
             }
             // Browsers send an empty part if no file was chosen.
             _ => {
@@ -81,21 +84,64 @@ pub(super) async fn receive(
     Ok(fields)
 }
 
+/// What the files of a form are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Load,
+    /// Everybody sees the pictures of a listing.
+    Listing,
+    /// The organisation keeps it.
+    Own,
+}
+
+impl Purpose {
+    fn of(path: &str) -> Self {
+        match path.split('/').nth(1) {
+            Some("market") => Self::Listing,
+            Some("files") => Self::Own,
+            _ => Self::Load,
+        }
+    }
+
+    /// Returns the text fields that the form may have.
+    fn texts(self) -> Vec<&'static str> {
+        match self {
+            Self::Load => TEXTS.into(),
+            Self::Listing => market::texts(),
+            Self::Own => vec![FORM_TOKEN],
+        }
+    }
+
+    /// Returns the type of a file.
+    fn file_type(self, is_image: bool) -> &'static str {
+        match self {
+            Self::Load => "weighbridge",
+            Self::Listing if is_image => "image",
+            Self::Listing | Self::Own => "misc",
+        }
+    }
+}
+
 /// Sends a file to the system service. Returns its id and its name.
 async fn store(
     console: &Console,
     user: &User,
     part: &mut FilePart<'_>,
+    purpose: Purpose,
 ) -> Result<Result<String, CallError>, common::Error> {
     let name = part.name.clone().unwrap_or_default();
     let declared = part.declared.clone().unwrap_or_else(|| "application/octet-stream".to_owned());
-    let bucket = if declared.starts_with("image/") { "images" } else { "files" };
+    let is_image = declared.starts_with("image/");
+    let bucket = if is_image { "images" } else { "files" };
     let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(CHUNKS);
     let chunks = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
     let content = Part::stream(Body::wrap_stream(Box::pin(chunks))).file_name(name.clone());
     let content = content.mime_str(&declared);
     let content = content.map_err(|error| common::Error::MalformedBody(error.to_string()))?;
-    let form = Form::new().text("bucket", bucket).text("type", "weighbridge").text("name", name.clone());
+    let form = Form::new()
+        .text("bucket", bucket)
+        .text("type", purpose.file_type(is_image))
+        .text("name", name.clone());
     let pass_on = async {
         // To the end of the part, even if the service has refused it: further fields follow.
         while let Some(chunk) = part.next().await? {

@@ -193,7 +193,7 @@ pub(crate) fn notices(errors: &[FieldError]) -> Markup {
 }
 
 /// Returns a sentence from the message of an error, which lacks its subject: the label stands above.
-pub(super) fn capital(message: &str) -> String {
+pub(crate) fn capital(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}", letters.as_str())

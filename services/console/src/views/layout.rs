@@ -25,9 +25,9 @@ impl Asset {
     }
 }
 
-/// The stylesheet, the module that makes lists quicker to use, the one that shows that loads have changed, and what a
-/// phone needs to keep the pages of a driver.
-pub(crate) const ASSETS: [Asset; 6] = [
+/// The stylesheet, the module that makes lists quicker to use, the one that shows that loads have changed, those of
+/// single pages, and what a phone needs to keep the pages of a driver.
+pub(crate) const ASSETS: [Asset; 9] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
@@ -38,6 +38,9 @@ pub(crate) const ASSETS: [Asset; 6] = [
         include_str!("../../assets/driver.webmanifest"),
     ),
     Asset::new("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),
+    Asset::new("map.js", "text/javascript; charset=utf-8", include_str!("../../assets/map.js")),
+    Asset::new("listing.js", "text/javascript; charset=utf-8", include_str!("../../assets/listing.js")),
+    Asset::new("keys.js", "text/javascript; charset=utf-8", include_str!("../../assets/keys.js")),
 ];
 /// Files that a driver's phone keeps.
 const KEPT: [&str; 4] = ["console.css", "console.js", "driver.js", "icon.svg"];
@@ -69,14 +72,33 @@ const fn fingerprint(bytes: &[u8]) -> u64 {
 pub(crate) enum Section {
     Today,
     Loads,
+    Market,
+    Files,
+    Connections,
     Driver,
+    Moderation,
+    PersonalData,
+    Operations,
 }
 
-const SECTIONS: [(Section, &str, &str); 3] = [
+const SECTIONS: [(Section, &str, &str); 9] = [
     (Section::Today, "/", "Today"),
     (Section::Loads, "/loads", "Loads"),
+    (Section::Market, "/market", "Market"),
+    (Section::Files, "/files", "Files"),
+    (Section::Connections, "/connections", "Connections"),
     (Section::Driver, "/driver", "Driver"),
+    (Section::Moderation, "/moderation", "Moderation"),
+    (Section::PersonalData, "/personal-data", "Personal data"),
+    (Section::Operations, "/operations", "Operations"),
 ];
+
+impl Section {
+    /// Returns true for what only administrators of the marketplace use.
+    fn is_for_admin(self) -> bool {
+        matches!(self, Self::Moderation | Self::PersonalData | Self::Operations)
+    }
+}
 
 /// Returns a page of somebody who is logged in.
 pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) -> Markup {
@@ -89,8 +111,8 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
             div.frame {
                 nav.side aria-label="Main" {
                     div.brand { "Drover" }
-                    @for (own, path, name) in SECTIONS {
-                        a href=(path) aria-current=[(own == section).then_some("page")] { (name) }
+                    @for (own, path, name) in SECTIONS.iter().filter(|(own, ..)| person.is_admin || !own.is_for_admin()) {
+                        a href=(path) aria-current=[(*own == section).then_some("page")] { (name) }
                     }
                     div.who {
                         b { (person.name) }
@@ -143,6 +165,24 @@ pub(crate) fn phone(user: &User, title: &str, body: &Markup) -> Markup {
     with_head(title, &head, &body)
 }
 
+/// Returns a page for somebody who is not logged in.
+pub(crate) fn visitor(title: &str, body: &Markup) -> Markup {
+    document(
+        title,
+        &html! {
+            a.skip href="#main" { "Skip to the content" }
+            div.frame {
+                nav.side aria-label="Main" {
+                    div.brand { "Drover" }
+                    a href="/market" aria-current="page" { "Market" }
+                    div.who { a href="/login" { "Log in" } }
+                }
+                main #main { (body) }
+            }
+        },
+    )
+}
+
 /// Returns a page without navigation.
 pub(super) fn plain(title: &str, body: &Markup) -> Markup {
     document(title, &html! { main.plain #main { (body) } })
@@ -189,7 +229,14 @@ pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
         p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
             span {} " " a href="" { "Show" }
         }
-        script type="module" src=(asset("live.js")) {}
+        (module("live.js"))
+    }
+}
+
+/// Returns the element that loads a module.
+pub(super) fn module(name: &str) -> Markup {
+    html! {
+        script type="module" src=(asset(name)) {}
     }
 }
 

@@ -1,12 +1,25 @@
 //! HTML. Functions return markup and take what they show; every text is escaped by `maud`.
 
+pub(crate) mod choice;
+pub(crate) mod connections;
 pub(crate) mod driver;
+pub(crate) mod enquiries;
 pub(crate) mod forms;
 mod layout;
+pub(crate) mod library;
+pub(crate) mod listing;
+pub(crate) mod listing_form;
 pub(crate) mod load;
 pub(crate) mod loads;
 pub(crate) mod login;
+mod map;
+pub(crate) mod market;
 pub(crate) mod messages;
+pub(crate) mod moderation;
+pub(crate) mod operations;
+pub(crate) mod personal_data;
+pub(crate) mod saving;
 pub(crate) mod today;
+pub(crate) mod webhooks;
 
-pub(crate) use layout::{ASSETS, Position, Section, driver_worker, page, phone, status};
+pub(crate) use layout::{ASSETS, Position, Section, driver_worker, page, phone, status, visitor};

@@ -112,7 +112,12 @@ impl Browser {
         }
         let part = reqwest::multipart::Part::bytes(bytes).file_name(name.to_owned());
         let form = form.part("file", part.mime_str(media_type).unwrap());
-        let request = self.client.post(format!("{}{action}", self.url)).multipart(form);
+        self.post_multipart(action, form).await
+    }
+
+    /// Sends a form with files from a page of the console.
+    pub async fn post_multipart(&self, path: &str, form: reqwest::multipart::Form) -> Reply {
+        let request = self.client.post(format!("{}{path}", self.url)).multipart(form);
         self.send(request.header("origin", &self.url)).await
     }
 

@@ -153,7 +153,7 @@ fn a_form_that_is_sent_twice_makes_one_record() {
 }
 
 /// The first bytes of a JPEG, and a text.
-pub fn photograph(text: &str) -> Vec<u8> {
+pub(crate) fn photograph(text: &str) -> Vec<u8> {
     let header = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
     [header, text.as_bytes(), b"\xff\xd9"].concat()
 }

@@ -1,12 +1,18 @@
 //! The console over HTTP, with the real services in the process of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod admin;
 mod browser;
+mod connections;
 mod driver;
 mod edits;
+mod library;
+mod listings;
 mod lists;
 mod loads;
 mod login;
+mod market;
+mod moderation;
 mod openid;
 mod safety;
 

@@ -1,0 +1,187 @@
+//! The files of an organisation: the list, uploads, and what is done with a file.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::extract::PostForm;
+use super::loads::find_organisations;
+use super::market::errors_of;
+use super::{html_with, optional, see_other};
+use crate::Console;
+use crate::api::model::{FileInfo, Usage};
+use crate::api::{CallError, FieldError, Service, Write, segment, with_query};
+use crate::fields::Fields;
+use crate::loads::{FILE_ERROR, FILES};
+use crate::user::{Failure, User};
+use crate::views::library::{FileView, LibraryView};
+use crate::views::{Section, page as document};
+
+const ROWS: &str = "48";
+
+pub(super) async fn page(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+) -> Result<HttpResponse, Failure> {
+    let parameters = Fields::parse(request.query_string().as_bytes());
+    show(&console, &user, &parameters, &[], StatusCode::OK).await
+}
+
+async fn show(
+    console: &Console,
+    user: &User,
+    parameters: &Fields,
+    errors: &[&str],
+    status: StatusCode,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let mut query = vec![("limit", ROWS)];
+    let given = [("q", "query"), ("type", "f:type"), ("status", "f:status"), ("cursor", "cursor")];
+    query.extend(given.iter().filter_map(|(name, parameter)| {
+        let value = parameters.get(name);
+        (!value.is_empty()).then_some((*parameter, value))
+    }));
+    let (files, usage) = futures_util::join!(
+        caller.get::<Vec<FileInfo>>(Service::System, "/v1/files", &query),
+        caller.get::<Usage>(Service::System, "/v1/files/usage", &[]),
+    );
+    let mut missing = Vec::new();
+    if let Err(CallError::Refused(refusal)) = &files {
+        missing.push(crate::views::messages::sentence(refusal));
+    }
+    let files = optional(files, &mut missing)?;
+    let usage = optional(usage, &mut missing)?.map(|reply| reply.value);
+    let view = LibraryView {
+        user,
+        clock: console.clock,
+        files: files.as_ref().map(|reply| reply.value.as_slice()),
+        next: files.as_ref().and_then(|reply| reply.next.as_deref()),
+        usage: usage.as_ref(),
+        parameters,
+        missing: &missing,
+        errors,
+        done: parameters.find("done").and_then(done),
+    };
+    Ok(html_with(status, &document(user, Section::Files, "Files", &view.markup())))
+}
+
+fn done(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "stored" => "Stored.",
+        "archived" => "The file is archived: nobody can open it any more.",
+        "shared" => "Shared.",
+        "unshared" => "Not shared with them any more.",
+        _ => return None,
+    })
+}
+
+/// Stores files, which were passed on to system while they arrived.
+pub(super) async fn upload(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let errors = fields.all(FILE_ERROR);
+    match (errors.is_empty(), fields.all(FILES).is_empty()) {
+        (true, false) => Ok(see_other("/files?done=stored")),
+        (true, true) => {
+            let errors = ["Choose a file first."];
+            show(&console, &user, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await
+        }
+        (false, _) => show(&console, &user, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await,
+    }
+}
+
+fn about_path(id: &str) -> String {
+    format!("/files/{}/about", segment(id))
+}
+
+pub(super) async fn about(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+    id: Path<String>,
+) -> Result<HttpResponse, Failure> {
+    let parameters = Fields::parse(request.query_string().as_bytes());
+    let done = parameters.find("done").and_then(done);
+    show_file(&console, &user, &id, done, None, &[], StatusCode::OK).await
+}
+
+async fn show_file(
+    console: &Console,
+    user: &User,
+    id: &str,
+    done: Option<&str>,
+    link: Option<&str>,
+    errors: &[FieldError],
+    status: StatusCode,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let path = format!("/v1/files/{}/info", segment(id));
+    let (file, organisations) = futures_util::join!(
+        caller.get::<FileInfo>(Service::System, &path, &[]),
+        find_organisations(&caller, user.is_driver()),
+    );
+    let file = FileInfo { id: id.to_owned(), ..file?.value };
+    let view = FileView {
+        user,
+        clock: console.clock,
+        file: &file,
+        organisations: &organisations,
+        link,
+        errors,
+        done,
+    };
+    Ok(html_with(status, &document(user, Section::Files, &file.name, &view.markup())))
+}
+
+#[derive(Deserialize)]
+pub(super) struct ActionPath {
+    id: String,
+    action: String,
+}
+
+/// Shares a file, ends that, makes a link to it, or archives it.
+pub(super) async fn act(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<ActionPath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let ActionPath { id, action } = path.into_inner();
+    let caller = user.caller(&console.api);
+    let with = [fields.get("organisation")];
+    let own = format!("/v1/files/{}", segment(&id));
+    let (method, path, body) = match action.as_str() {
+        "share" => (Method::POST, "/v1/files/resolve".to_owned(), json!({"ids": [id], "shareWith": with})),
+        "unshare" => {
+            (Method::POST, "/v1/files/resolve".to_owned(), json!({"ids": [id], "unshareWith": with}))
+        }
+        "link" => {
+            let hours = fields.get("hours").parse::<i64>().unwrap_or(1).clamp(1, 168);
+            (Method::POST, format!("{own}/link"), json!({"expiresInSeconds": hours * 3600}))
+        }
+        "archive" => (Method::DELETE, own, Value::Null),
+        _ => return Err(Failure::NotFound),
+    };
+    let body = Some(&body).filter(|body| !body.is_null());
+    let sent = caller.send_json(Service::System, method, &path, body, Write::default()).await;
+    let to = |done: &str| see_other(&with_query(&about_path(&id), &[("done", done)]));
+    match (sent, action.as_str()) {
+        (Ok(answer), "link") => {
+            let link = answer["url"].as_str();
+            show_file(&console, &user, &id, None, link, &[], StatusCode::OK).await
+        }
+        (Ok(_), "archive") => Ok(see_other("/files?done=archived")),
+        (Ok(_), "share") => Ok(to("shared")),
+        (Ok(_), _) => Ok(to("unshared")),
+        (Err(CallError::Refused(refusal)), _) if refusal.status != 404 => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            show_file(&console, &user, &id, None, None, &errors_of(&refusal), status).await
+        }
+        (Err(error), _) => {
+            Err(Failure::from(error).keeping(&format!("/files/{}/{action}", segment(&id)), fields))
+        }
+    }
+}

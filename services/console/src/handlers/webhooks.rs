@@ -1,0 +1,364 @@
+//! A webhook: its form, its deliveries, and what is done with it.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::connections::count;
+use super::extract::PostForm;
+use super::market::errors_of;
+use super::{html, html_with, new_key, optional, see_other};
+use crate::Console;
+use crate::api::connections::Delivery;
+use crate::api::model::Webhook;
+use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
+use crate::fields::Fields;
+use crate::format::parse_date;
+use crate::user::{Failure, User};
+use crate::views::connections::{Hook, Secret, hook_path};
+use crate::views::webhooks::{DeliveryView, WebhookForm, WebhookView};
+use crate::views::{Section, page as document};
+
+/// How often, and with which pauses, the outcome of a test is asked for.
+const TEST_POLLS: usize = 16;
+const TEST_PAUSE: Duration = Duration::from_millis(500);
+const ROWS: &str = "50";
+
+/// The part of an address that names a service.
+fn service_of(name: &str) -> Result<Service, Failure> {
+    match name {
+        "loads" => Ok(Service::Logistics),
+        "market" => Ok(Service::Livestock),
+        _ => Err(Failure::NotFound),
+    }
+}
+
+fn api_path(id: &str) -> String {
+    format!("/v1/webhooks/{}", segment(id))
+}
+
+#[derive(Deserialize)]
+pub(super) struct HookPath {
+    service: String,
+    id: String,
+}
+
+pub(super) async fn page(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+    path: Path<HookPath>,
+) -> Result<HttpResponse, Failure> {
+    let parameters = Fields::parse(request.query_string().as_bytes());
+    show(&console, &user, &path, &parameters, &[], StatusCode::OK).await
+}
+
+async fn show(
+    console: &Console,
+    user: &User,
+    path: &HookPath,
+    parameters: &Fields,
+    errors: &[FieldError],
+    status: StatusCode,
+) -> Result<HttpResponse, Failure> {
+    let service = service_of(&path.service)?;
+    let caller = user.caller(&console.api);
+    let own = api_path(&path.id);
+    let deliveries = format!("{own}/deliveries");
+    let mut query = vec![("limit", ROWS)];
+    let given = [("status", "f:status"), ("event", "f:event"), ("cursor", "cursor")];
+    query.extend(given.iter().filter_map(|(name, parameter)| {
+        let value = parameters.get(name);
+        (!value.is_empty()).then_some((*parameter, value))
+    }));
+    let (webhook, listed, delivered, failed) = futures_util::join!(
+        caller.get::<Webhook>(service, &own, &[]),
+        caller.get::<Vec<Delivery>>(service, &deliveries, &query),
+        count(&caller, service, &deliveries, "delivered"),
+        count(&caller, service, &deliveries, "failed"),
+    );
+    let hook = Hook { service, webhook: webhook?.value, delivered, failed };
+    let mut missing = Vec::new();
+    let listed = optional(listed, &mut missing)?;
+    let (key, count) = (new_key(), parameters.get("count"));
+    let done = match parameters.get("done") {
+        "redelivered" => Some(format!("{count} events are delivered again.")),
+        "enabled" => {
+            Some("It gets events again. Those that failed meanwhile can be delivered below.".to_owned())
+        }
+        "disabled" => Some("It gets no events any more.".to_owned()),
+        "saved" => Some("Saved.".to_owned()),
+        _ => None,
+    };
+    let view = WebhookView {
+        user,
+        clock: console.clock,
+        hook: &hook,
+        deliveries: listed.as_ref().map_or(&[], |reply| reply.value.as_slice()),
+        next: listed.as_ref().and_then(|reply| reply.next.as_deref()),
+        status: parameters.get("status"),
+        missing: &missing,
+        errors,
+        done: done.as_deref(),
+        key: &key,
+    };
+    Ok(html_with(status, &document(user, Section::Connections, "Webhook", &view.markup())))
+}
+
+#[derive(Deserialize)]
+pub(super) struct ServicePath {
+    service: String,
+}
+
+pub(super) async fn new_form(user: User, path: Path<ServicePath>) -> Result<HttpResponse, Failure> {
+    let service = service_of(&path.service)?;
+    Ok(show_form(&user, service, None, &Fields::default(), &[], StatusCode::OK))
+}
+
+fn show_form(
+    user: &User,
+    service: Service,
+    webhook: Option<&Webhook>,
+    typed: &Fields,
+    errors: &[FieldError],
+    status: StatusCode,
+) -> HttpResponse {
+    let view = WebhookForm { user, service, webhook, typed, errors, key: &new_key() };
+    html_with(status, &document(user, Section::Connections, "Webhook", &view.markup()))
+}
+
+/// Returns what a form says of a webhook.
+fn form_body(fields: &Fields, user: &User) -> Value {
+    let description = fields.get("description");
+    let mut body = json!({
+        "url": fields.get("url"), "events": fields.all("events"),
+        "description": (!description.is_empty()).then_some(description),
+    });
+    if user.person.is_admin {
+        body["scope"] = json!(if fields.find("all").is_some() { "all" } else { "own" });
+    }
+    body
+}
+
+/// Creates a webhook, and shows its secret once.
+pub(super) async fn create(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<ServicePath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let service = service_of(&path.service)?;
+    let body = form_body(&fields, &user);
+    let write = Write { key: Some(fields.get("key")), revision: None };
+    let caller = user.caller(&console.api);
+    match caller.send_json(service, Method::POST, "/v1/webhooks", Some(&body), write).await {
+        Ok(webhook) => Ok(show_secret(&user, service, webhook)),
+        Err(CallError::Refused(refusal)) => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            Ok(show_form(&user, service, None, &fields, &errors_of(&refusal), status))
+        }
+        Err(error) => {
+            let place = format!("/connections/webhooks/{}/new", segment(&path.service));
+            Err(Failure::from(error).keeping(&place, fields))
+        }
+    }
+}
+
+fn show_secret(user: &User, service: Service, webhook: Value) -> HttpResponse {
+    let webhook: Webhook = serde_json::from_value(webhook).unwrap_or_default();
+    let view = Secret {
+        title: "Secret of the webhook",
+        lines: &[("Address", Some(webhook.url.as_str())), ("Secret", webhook.secret.as_deref())],
+        about: "The receiver checks with it that an event comes from here. A secret that is lost is replaced by a new \
+                one; for 24 hours, both sign.",
+        on: &hook_path(service, &webhook.id),
+    };
+    html(&document(user, Section::Connections, "Secret", &view.markup()))
+}
+
+pub(super) async fn edit_form(
+    console: Data<Console>,
+    user: User,
+    path: Path<HookPath>,
+) -> Result<HttpResponse, Failure> {
+    let service = service_of(&path.service)?;
+    let caller = user.caller(&console.api);
+    let webhook = caller.get::<Webhook>(service, &api_path(&path.id), &[]).await?.value;
+    let mut typed = vec![("url".to_owned(), webhook.url.clone())];
+    typed.extend(webhook.description.clone().map(|text| ("description".to_owned(), text)));
+    typed.extend(webhook.events.iter().map(|event| ("events".to_owned(), event.clone())));
+    if webhook.scope == "all" {
+        typed.push(("all".to_owned(), "yes".to_owned()));
+    }
+    Ok(show_form(&user, service, Some(&webhook), &Fields(typed), &[], StatusCode::OK))
+}
+
+pub(super) async fn save(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<HookPath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let service = service_of(&path.service)?;
+    let caller = user.caller(&console.api);
+    let (own, place) = (api_path(&path.id), hook_path(service, &path.id));
+    let body = form_body(&fields, &user);
+    match caller.send_json(service, Method::PATCH, &own, Some(&body), Write::default()).await {
+        Ok(_) => Ok(see_other(&with_query(&place, &[("done", "saved")]))),
+        Err(CallError::Refused(refusal)) if refusal.status != 404 => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let webhook = Webhook { id: path.id.clone(), ..Webhook::default() };
+            Ok(show_form(&user, service, Some(&webhook), &fields, &errors_of(&refusal), status))
+        }
+        Err(error) => Err(Failure::from(error).keeping(&format!("{place}/edit"), fields)),
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct HookActionPath {
+    service: String,
+    id: String,
+    action: String,
+}
+
+/// Tests, replaces the secret, switches on or off, deletes, or delivers what failed again.
+pub(super) async fn act(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<HookActionPath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let HookActionPath { service: name, id, action } = path.into_inner();
+    let service = service_of(&name)?;
+    let caller = user.caller(&console.api);
+    let (own, place) = (api_path(&id), hook_path(service, &id));
+    let is_action = ["test", "rotate", "enable", "disable", "delete", "redeliver"].contains(&action.as_str());
+    if !is_action {
+        return Err(Failure::NotFound);
+    }
+    let since = parse_date(fields.get("since"));
+    if action == "redeliver" && since.is_none() {
+        let message = "The day is not a date: write it as 10 Dec 2026.".to_owned();
+        let errors = [FieldError { path: String::new(), message }];
+        let path = HookPath { service: name, id };
+        return show(&console, &user, &path, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await;
+    }
+    let (method, path, body) = match action.as_str() {
+        "test" => {
+            let event = Some(fields.get("event")).filter(|event| !event.is_empty());
+            (
+                Method::POST,
+                format!("{own}/test"),
+                event.map_or_else(|| json!({}), |event| json!({"event": event})),
+            )
+        }
+        "rotate" => (Method::POST, format!("{own}/rotate-secret"), json!({})),
+        "enable" => (Method::PATCH, own, json!({"status": "active"})),
+        "disable" => (Method::PATCH, own, json!({"status": "disabled"})),
+        "delete" => (Method::DELETE, own, Value::Null),
+        _ => {
+            let since = since.map(|day| day.to_string());
+            (Method::POST, format!("{own}/deliveries/redeliver"), json!({"sinceUTC": since}))
+        }
+    };
+    let key = Some(fields.get("key")).filter(|key| method == Method::POST && !key.is_empty());
+    let body = Some(&body).filter(|body| !body.is_null());
+    let sent = caller.send_json(service, method, &path, body, Write { key, revision: None }).await;
+    let answer = match sent {
+        Ok(answer) => answer,
+        Err(CallError::Refused(refusal)) if refusal.status != 404 => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let path = HookPath { service: name, id };
+            return show(&console, &user, &path, &Fields::default(), &errors_of(&refusal), status).await;
+        }
+        Err(error) => return Err(Failure::from(error).keeping(&format!("{place}/{action}"), fields)),
+    };
+    let done = |done: &str| see_other(&with_query(&place, &[("done", done)]));
+    Ok(match action.as_str() {
+        "test" => {
+            let delivery = answer["id"].as_str().unwrap_or_default();
+            await_try(&caller, service, &id, delivery).await;
+            see_other(&delivery_path(service, &id, delivery))
+        }
+        "rotate" => show_secret(&user, service, answer),
+        "enable" => done("enabled"),
+        "disable" => done("disabled"),
+        "delete" => see_other("/connections?done=deleted"),
+        _ => {
+            let count = answer["count"].to_string();
+            see_other(&with_query(&place, &[("done", "redelivered"), ("count", &count)]))
+        }
+    })
+}
+
+fn delivery_path(service: Service, id: &str, delivery: &str) -> String {
+    format!("{}/deliveries/{}", hook_path(service, id), segment(delivery))
+}
+
+/// Waits until a delivery was tried, so that its page shows the outcome.
+async fn await_try(caller: &Caller<'_>, service: Service, id: &str, delivery: &str) {
+    let path = format!("{}/deliveries/{}", api_path(id), segment(delivery));
+    for _ in 0..TEST_POLLS {
+        let found = caller.get::<Delivery>(service, &path, &[]).await;
+        if found.is_ok_and(|reply| !reply.value.tries.is_empty()) {
+            return;
+        }
+        tokio::time::sleep(TEST_PAUSE).await;
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct DeliveryPath {
+    service: String,
+    id: String,
+    delivery: String,
+}
+
+/// Shows a delivery with its attempts and its body.
+pub(super) async fn delivery(
+    console: Data<Console>,
+    user: User,
+    path: Path<DeliveryPath>,
+) -> Result<HttpResponse, Failure> {
+    let service = service_of(&path.service)?;
+    let caller = user.caller(&console.api);
+    let own = api_path(&path.id);
+    let operation = format!("{own}/deliveries/{}", segment(&path.delivery));
+    let (webhook, delivery) = futures_util::join!(
+        caller.get::<Webhook>(service, &own, &[]),
+        caller.get::<Delivery>(service, &operation, &[]),
+    );
+    let (webhook, delivery) = (webhook?.value, delivery?.value);
+    let view = DeliveryView {
+        user: &user,
+        clock: console.clock,
+        service,
+        webhook: &webhook,
+        delivery: &delivery,
+        key: &new_key(),
+    };
+    Ok(html(&document(&user, Section::Connections, "Delivery", &view.markup())))
+}
+
+/// Delivers an event again.
+pub(super) async fn redeliver(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<DeliveryPath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let service = service_of(&path.service)?;
+    let caller = user.caller(&console.api);
+    let operation = format!("{}/deliveries/{}/redeliver", api_path(&path.id), segment(&path.delivery));
+    let place = delivery_path(service, &path.id, &path.delivery);
+    let write = Write { key: Some(fields.get("key")), revision: None };
+    let sent = caller.send_json(service, Method::POST, &operation, None, write).await;
+    sent.map_err(|error| Failure::from(error).keeping(&format!("{place}/redeliver"), fields))?;
+    await_try(&caller, service, &path.id, &path.delivery).await;
+    Ok(see_other(&place))
+}

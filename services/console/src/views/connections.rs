@@ -1,0 +1,290 @@
+//! Connections with other programs: webhooks, service accounts and saved searches.
+
+use maud::{Markup, html};
+use serde_json::json;
+
+use super::forms::{capital, notices};
+use super::layout::form_token;
+use super::listing::curl;
+use crate::api::connections::{SavedSearch, ServiceAccount};
+use crate::api::model::Webhook;
+use crate::api::{FieldError, Service, segment};
+use crate::fields::Fields;
+use crate::format::Clock;
+use crate::market::MarketQuery;
+use crate::user::User;
+use crate::views::loads::counted;
+
+/// Roles that restrict a service account.
+const ROLES: [(&str, &str); 2] = [("viewer", "Only reads"), ("weighbridge", "Only weighs")];
+
+/// A webhook with the outcome of its deliveries, as far as it is known.
+pub(crate) struct Hook {
+    pub(crate) service: Service,
+    pub(crate) webhook: Webhook,
+    pub(crate) delivered: Option<u64>,
+    pub(crate) failed: Option<u64>,
+}
+
+impl Hook {
+    /// Returns how many deliveries succeeded.
+    pub(crate) fn share(&self) -> String {
+        match (self.delivered, self.failed) {
+            (Some(0), Some(0)) => "nothing delivered yet".to_owned(),
+            (Some(delivered), Some(failed)) => {
+                let share = delivered * 100 / (delivered + failed).max(1);
+                format!("{share} % of {} delivered", counted(delivered + failed, "event"))
+            }
+            _ => "not known at the moment".to_owned(),
+        }
+    }
+
+    pub(crate) fn is_disabled(&self) -> bool {
+        self.webhook.status == "disabled"
+    }
+}
+
+/// Returns the address of a webhook.
+pub(crate) fn hook_path(service: Service, id: &str) -> String {
+    format!("/connections/webhooks/{}/{}", service_slug(service), segment(id))
+}
+
+/// Returns the part of an address that names a service with webhooks.
+pub(crate) fn service_slug(service: Service) -> &'static str {
+    if service == Service::Logistics { "loads" } else { "market" }
+}
+
+/// What the page shows. What is away, or not for its reader, is absent.
+pub(crate) struct Connections<'a> {
+    pub(crate) user: &'a User,
+    pub(crate) clock: Clock,
+    pub(crate) hooks: &'a [Hook],
+    pub(crate) accounts: Option<&'a [ServiceAccount]>,
+    pub(crate) searches: &'a [SavedSearch],
+    pub(crate) missing: &'a [String],
+    pub(crate) done: Option<&'a str>,
+    pub(crate) may_write: bool,
+}
+
+impl Connections<'_> {
+    /// Returns the page.
+    pub(crate) fn markup(&self) -> Markup {
+        html! {
+            div.head { h1 { "Connections" } }
+            @if let Some(done) = self.done { p.notice role="status" { (done) } }
+            @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            @for hook in self.hooks.iter().filter(|hook| hook.is_disabled()) { (banner(hook)) }
+            div.grid {
+                (self.webhooks())
+                (self.accounts())
+                (self.searches())
+            }
+        }
+    }
+
+    fn webhooks(&self) -> Markup {
+        html! {
+            section.card {
+                header {
+                    h2 { "Webhooks" }
+                    @if self.may_write {
+                        span {
+                            a href="/connections/webhooks/loads/new" { "New, for loads" } " · "
+                            a href="/connections/webhooks/market/new" { "New, for the market" }
+                        }
+                    }
+                }
+                @if self.hooks.is_empty() {
+                    p.pad.muted { "A webhook tells another program of yours at once what happens to your loads and listings." }
+                }
+                ul.list {
+                    @for hook in self.hooks {
+                        li {
+                            div {
+                                a.main href=(hook_path(hook.service, &hook.webhook.id)) { (hook.webhook.url) }
+                                span.sub {
+                                    (if hook.service == Service::Logistics { "Loads" } else { "Market" }) ": "
+                                    (counted(hook.webhook.events.len() as u64, "kind")) " of events"
+                                    @if let Some(text) = &hook.webhook.description { ", " (text) }
+                                }
+                            }
+                            span.go {
+                                (hook.share())
+                                @if hook.is_disabled() { " " span.status.rejected { "Switched off" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn accounts(&self) -> Markup {
+        let Some(accounts) = self.accounts else { return html! {} };
+        html! {
+            section.card {
+                header {
+                    h2 { "Service accounts" }
+                    @if self.user.person.organisation_id.is_some() && self.may_write { a href="/connections/accounts/new" { "New" } }
+                }
+                @if accounts.is_empty() { p.pad.muted { "With a service account, a program of yours logs in by itself." } }
+                ul.list { @for account in accounts { (self.account(account)) } }
+            }
+        }
+    }
+
+    fn account(&self, account: &ServiceAccount) -> Markup {
+        let roles = ROLES.iter().filter(|(role, _)| account.roles.iter().any(|own| own == role));
+        let path = format!("/connections/accounts/{}", segment(&account.id));
+        html! {
+            li {
+                div {
+                    b { (account.name) }
+                    span.sub {
+                        (account.client_id)
+                        @for (_, label) in roles { ", " (label.to_lowercase()) }
+                        @if let Some(at) = &account.expires_at { ", until " (self.clock.time(at)) }
+                    }
+                }
+                span.go {
+                    @match &account.last_used_at {
+                        Some(at) => { "used " (self.clock.time(at)) },
+                        None => "never used",
+                    }
+                    @if self.may_write {
+                        details.menu {
+                            summary.btn { "Change" span.hidden { " " (account.name) } }
+                            div.card.pad {
+                                p { "With a new secret, the old one works for another 24 hours." }
+                                form method="post" action={ (path) "/rotate" } { (form_token(self.user)) button { "New secret" } }
+                                p { "Deleted, the program is out within 10 minutes." }
+                                form method="post" action={ (path) "/delete" } { (form_token(self.user)) button.danger { "Delete" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn searches(&self) -> Markup {
+        html! {
+            section.card {
+                header { h2 { "Saved searches" } a href="/market" { "Search the market" } }
+                @if self.searches.is_empty() { p.pad.muted { "Search the market, then save the search: new listings are counted here." } }
+                ul.list { @for search in self.searches { (self.search(search)) } }
+            }
+        }
+    }
+
+    fn search(&self, search: &SavedSearch) -> Markup {
+        let query = MarketQuery::of_saved(&search.parameters);
+        let path = format!("/connections/searches/{}", segment(&search.id));
+        let (action, text) =
+            if search.notify { ("rest", "Stop counting") } else { ("count", "Count new ones") };
+        html! {
+            li {
+                div {
+                    a.main href=(path) { (search.name) }
+                    span.sub { @for (text, _) in query.chips(|_, _| None) { (text) " " } }
+                }
+                span.go {
+                    @if search.new_matches > 0 { span.status.upcoming { (search.new_matches) " new" } " " }
+                    @for (action, text) in [(action, text), ("delete", "Delete")] {
+                        form.inline method="post" action={ (path) "/" (action) } {
+                            (form_token(self.user))
+                            button.plain { (text) span.hidden { ": " (search.name) } } " "
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the banner of a webhook that is switched off.
+pub(crate) fn banner(hook: &Hook) -> Markup {
+    html! {
+        div.notice.bad role="alert" {
+            "The webhook to " b { (hook.webhook.url) } " is switched off"
+            @if let Some(reason) = &hook.webhook.disabled_reason { ": " (reason) }
+            ". "
+            @if let Some(failed) = hook.failed.filter(|failed| *failed > 0) { (counted(failed, "event")) " did not arrive. " }
+            a href=(hook_path(hook.service, &hook.webhook.id)) { "Switch it on again" }
+        }
+    }
+}
+
+/// The form of a service account.
+pub(crate) struct AccountForm<'a> {
+    pub(crate) user: &'a User,
+    pub(crate) typed: &'a Fields,
+    pub(crate) errors: &'a [FieldError],
+    pub(crate) key: &'a str,
+}
+
+impl AccountForm<'_> {
+    /// Returns the form.
+    pub(crate) fn markup(&self) -> Markup {
+        let error = self.errors.iter().find(|error| error.path == "name");
+        let others: Vec<_> = self.errors.iter().filter(|error| error.path != "name").cloned().collect();
+        let roles = self.typed.all("roles");
+        html! {
+            p.trail { a href="/connections" { "Connections" } }
+            div.head { h1 { "New service account" } }
+            (notices(&others))
+            form.fields.card.pad method="post" action="/connections/accounts/new" {
+                (form_token(self.user))
+                input type="hidden" name="key" value=(self.key);
+                div.field.wrong[error.is_some()] {
+                    label for="f-name" { "Name " span.muted { "(needed)" } }
+                    input #f-name name="name" value=(self.typed.get("name")) autocomplete="off" autofocus[error.is_some()]
+                        aria-describedby=[error.map(|_| "error-name")];
+                    @if let Some(error) = error { p.error #error-name { (capital(&error.message)) } }
+                }
+                fieldset {
+                    legend { "What the program may do" }
+                    @for (role, label) in ROLES {
+                        label { input type="checkbox" name="roles" value=(role) checked[roles.contains(&role)]; " " (label) }
+                    }
+                    p.muted { "With neither, it may do what people of your organisation may." }
+                }
+                div.actions { button.primary { "Create" } a.btn href="/connections" { "Back" } }
+            }
+            (curl("-X POST \"$SYSTEM/v1/service-accounts\"", &json!({"name": self.typed.get("name"), "roles": roles})))
+        }
+    }
+}
+
+/// A secret, which is shown once.
+pub(crate) struct Secret<'a> {
+    pub(crate) title: &'a str,
+    /// What is to be copied; a secret is absent if the page was loaded again.
+    pub(crate) lines: &'a [(&'a str, Option<&'a str>)],
+    pub(crate) about: &'a str,
+    /// Where it goes on.
+    pub(crate) on: &'a str,
+}
+
+impl Secret<'_> {
+    /// Returns the page. Each line can be selected as a whole where copying by a button fails.
+    pub(crate) fn markup(&self) -> Markup {
+        html! {
+            div.head { h1 { (self.title) } }
+            section.card.pad.fields {
+                p { b { "Copy the secret now: it is shown only here." } }
+                @for (label, text) in self.lines {
+                    div.field.long {
+                        label for={ "secret-" (label) } { (label) }
+                        @match text {
+                            Some(text) => { input.secret id={ "secret-" (label) } value=(text) readonly data-copy; }
+                            None => { p.error { "It was shown before. Make a new one if you do not have it." } }
+                        }
+                    }
+                }
+                p.muted { (self.about) }
+                div.actions { a.btn.primary href=(self.on) { "I have it" } }
+            }
+        }
+    }
+}

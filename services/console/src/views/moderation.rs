@@ -1,0 +1,212 @@
+//! The queue of reports: at the left what is to be decided, oldest first, and beside it the listing and all that is known
+//! of it.
+
+use maud::{Markup, html};
+use serde_json::json;
+
+use super::layout::{form_token, module};
+use super::listing::{curl, history_line, reason_name, report_line};
+use super::market::{labels, picture};
+use crate::api::market::{Listing, Report, Suspended};
+use crate::api::model::Event;
+use crate::api::{segment, with_query};
+use crate::fields::Fields;
+use crate::format::Clock;
+use crate::market::{Entry, place, price, title};
+use crate::user::User;
+use crate::views::forms::capital;
+use crate::views::loads::counted;
+
+/// A listing with all that a decision on it needs.
+pub(crate) struct Case {
+    pub(crate) listing: Listing,
+    /// Ids of the files that are pictures.
+    pub(crate) pictures: Vec<String>,
+    pub(crate) events: Vec<Event>,
+    /// All reports of the listing, also those that are settled.
+    pub(crate) reports: Vec<Report>,
+    /// Other listings of the seller.
+    pub(crate) others: Vec<Listing>,
+}
+
+/// What the page shows.
+pub(crate) struct ModerationView<'a> {
+    pub(crate) user: &'a User,
+    pub(crate) clock: Clock,
+    /// Open reports in all.
+    pub(crate) total: Option<u64>,
+    pub(crate) entries: &'a [Entry<'a>],
+    /// The listings of the entries.
+    pub(crate) listings: &'a [Listing],
+    pub(crate) case: Option<&'a Case>,
+    pub(crate) neighbours: [Option<&'a str>; 2],
+    pub(crate) suspended: &'a [Suspended],
+    pub(crate) missing: &'a [String],
+    pub(crate) done: Option<&'a str>,
+    /// A decision that was refused, and what is wrong with its note.
+    pub(crate) refused: Option<(&'a Fields, &'a str)>,
+}
+
+impl ModerationView<'_> {
+    /// Returns the page.
+    pub(crate) fn markup(&self) -> Markup {
+        html! {
+            div.head {
+                h1 { "Moderation" }
+                small { (counted(self.total.unwrap_or_default(), "open report")) ", " (counted(self.entries.len() as u64, "listing")) }
+            }
+            @if let Some(done) = self.done { p.notice role="status" { (done) } }
+            @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            @if self.entries.is_empty() && self.case.is_none() {
+                div.card.pad { p { "There is nothing to decide. Reports of listings appear here, the oldest first." } }
+            } @else {
+                div.queue {
+                    (self.queue())
+                    @if let Some(case) = self.case { (self.case_of(case)) }
+                }
+                p.muted data-keys { "Keys: j and k go through the queue, d leaves it on the market, r goes to Remove." }
+                (module("keys.js"))
+            }
+            (self.suspended())
+        }
+    }
+
+    fn queue(&self) -> Markup {
+        let chosen = self.case.map_or("", |case| case.listing.id.as_str());
+        let name = |id: &str| {
+            self.listings
+                .iter()
+                .find(|listing| listing.id == id)
+                .map_or_else(|| "A listing".to_owned(), title)
+        };
+        html! {
+            section.card aria-label="Queue" {
+                ul.list {
+                    @for entry in self.entries {
+                        @let oldest = entry.reports.first();
+                        li.chosen[entry.listing_id == chosen] {
+                            div {
+                                a.main href=(case_path(entry.listing_id)) aria-current=[(entry.listing_id == chosen).then_some("true")] {
+                                    (name(entry.listing_id))
+                                }
+                                span.sub {
+                                    (counted(entry.reports.len() as u64, "report"))
+                                    @if let Some(oldest) = oldest { ", " (reason_name(&oldest.reason).to_lowercase()) ", since " (self.clock.time(&oldest.created_at)) }
+                                }
+                            }
+                        }
+                    }
+                }
+                @for (key, listing, text) in [("k", self.neighbours[0], "Previous"), ("j", self.neighbours[1], "Next")] {
+                    @if let Some(listing) = listing { a.pad data-key=(key) href=(case_path(listing)) { (text) } }
+                }
+            }
+        }
+    }
+
+    fn case_of(&self, case: &Case) -> Markup {
+        let listing = &case.listing;
+        let open: Vec<_> = case.reports.iter().filter(|report| report.status == "open").collect();
+        let settled: Vec<_> = case.reports.iter().filter(|report| report.status != "open").collect();
+        let since = open.iter().map(|report| report.created_at.as_str()).min().unwrap_or("~");
+        let changed: Vec<_> = case.events.iter().filter(|event| event.at.as_str() > since).collect();
+        html! {
+            div.grid {
+                section.card {
+                    header { h2 { a href={ "/market/" (segment(&listing.id)) } { (title(listing)) } } (labels(listing)) }
+                    div.pad {
+                        div.strip {
+                            @for file in listing.files.iter().filter(|file| case.pictures.contains(&file.id)) {
+                                a href={ "/files/" (segment(&file.id)) } { (picture(file, false, "240px", &title(listing))) }
+                            }
+                        }
+                        p { (listing.organisation_name) " · " (place(&listing.location.address)) " · " b { (price(listing)) } }
+                        p.text { (listing.description) }
+                        @if !changed.is_empty() {
+                            h2 { "Changed since it was reported" }
+                            ul.line { @for event in changed { (history_line(self.clock, event)) } }
+                        }
+                    }
+                }
+                section.card {
+                    header { h2 { (counted(open.len() as u64, "open report")) } }
+                    ul.list { @for report in &open { (report_line(self.clock, report)) } }
+                    @if !open.is_empty() { (self.decision(listing, &open)) }
+                }
+                @if !settled.is_empty() {
+                    section.card {
+                        header { h2 { "Decided before" } }
+                        ul.list { @for report in settled { (report_line(self.clock, report)) } }
+                    }
+                }
+                section.card {
+                    header { h2 { "Also of " (listing.organisation_name) } }
+                    @if case.others.is_empty() { p.pad.muted { "Nothing else is on the market." } }
+                    ul.list {
+                        @for other in &case.others {
+                            li { a href={ "/market/" (segment(&other.id)) } { (title(other)) } " " (labels(other)) span.go { (price(other)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn decision(&self, listing: &Listing, open: &[&Report]) -> Markup {
+        let typed = self.refused.map(|(fields, _)| fields);
+        let error = self.refused.map(|(_, message)| message);
+        let note = typed.map_or("", |fields| fields.get("note"));
+        let first = open.first().map_or("", |report| report.id.as_str());
+        let request = format!("-X POST \"$LIVESTOCK/v1/reports/{first}/resolve\"");
+        html! {
+            form.fields.pad method="post" action="/moderation/decide" {
+                (form_token(self.user))
+                input type="hidden" name="listing" value=(listing.id);
+                @for report in open { input type="hidden" name="report" value=(report.id); }
+                div.field.long.wrong[error.is_some()] {
+                    label for="f-note" { "Note" }
+                    textarea #f-note name="note" rows="2" aria-describedby=[error.map(|_| "error-note")] autofocus[error.is_some()] { (note) }
+                    @if let Some(error) = error { p.error #error-note { (capital(error)) } }
+                }
+                label {
+                    input type="checkbox" name="suspend" value="yes" checked[typed.is_some_and(|fields| fields.find("suspend").is_some())];
+                    " With Remove, also suspend " (listing.organisation_name) ": nothing of it stays on the market"
+                }
+                div.actions {
+                    button.primary name="outcome" value="dismissed" data-key="d" { "Leave it on the market" }
+                    button.danger name="outcome" value="listing_removed" data-key="r" data-press="yes" { "Remove" }
+                }
+            }
+            (curl(&request, &json!({"outcome": "dismissed", "note": note})))
+        }
+    }
+
+    fn suspended(&self) -> Markup {
+        html! {
+            @if !self.suspended.is_empty() {
+                section.card.apart {
+                    header { h2 { "Suspended sellers" } }
+                    ul.list {
+                        @for organisation in self.suspended {
+                            li {
+                                div {
+                                    b { (organisation.id) } " " small { "since " (self.clock.time(&organisation.since)) }
+                                    p.text { (organisation.reason) }
+                                }
+                                form.go method="post" action="/moderation/reinstate" {
+                                    (form_token(self.user))
+                                    input type="hidden" name="organisation" value=(organisation.id);
+                                    button { "Let it sell again" span.hidden { ": " (organisation.id) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn case_path(listing: &str) -> String {
+    with_query("/moderation", &[("listing", listing)])
+}

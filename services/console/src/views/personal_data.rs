@@ -1,0 +1,158 @@
+//! What the services hold about a person.
+
+use maud::{Markup, html};
+
+use super::forms::capital;
+use super::layout::form_token;
+use super::listing::curl;
+use crate::api::{Service, segment, with_query};
+use crate::user::User;
+use crate::views::loads::counted;
+
+/// What a service holds: kinds of records with their numbers, or `None` if it is away.
+pub(crate) struct Records {
+    pub(crate) service: Service,
+    pub(crate) kinds: Option<Vec<(String, u64)>>,
+}
+
+/// What an erasure did in a service: the number of records, or why it did nothing.
+pub(crate) struct Erased {
+    pub(crate) service: Service,
+    pub(crate) outcome: Result<u64, String>,
+}
+
+/// What the page shows.
+pub(crate) struct PersonalDataView<'a> {
+    pub(crate) user: &'a User,
+    /// The user id that was searched; empty at first.
+    pub(crate) id: &'a str,
+    pub(crate) records: &'a [Records],
+    pub(crate) erased: &'a [Erased],
+    pub(crate) error: Option<&'a str>,
+}
+
+impl PersonalDataView<'_> {
+    /// Returns the page.
+    pub(crate) fn markup(&self) -> Markup {
+        html! {
+            div.head { h1 { "Personal data" } }
+            form.filters action="/personal-data" {
+                label for="f-user" { "User id" }
+                input #f-user name="user" value=(self.id) autocomplete="off" required;
+                button { "Search" }
+            }
+            @if self.id.is_empty() {
+                div.card.pad { p { "Search a person by the user id, as the log-in names it, to see what is stored about the person." } }
+            }
+            @if !self.erased.is_empty() { (self.outcome()) }
+            @if !self.records.is_empty() { (self.found()) }
+        }
+    }
+
+    fn found(&self) -> Markup {
+        let is_complete = self.records.iter().all(|records| records.kinds.is_some());
+        let total: u64 = self
+            .records
+            .iter()
+            .filter_map(|records| records.kinds.as_ref())
+            .flatten()
+            .map(|(_, count)| count)
+            .sum();
+        html! {
+            div.grid {
+                div.tiles {
+                    @for records in self.records {
+                        section.card.pad {
+                            h2 { (capital(records.service.contents())) }
+                            @match &records.kinds {
+                                None => p.late { "Away, or too much to count." },
+                                Some(kinds) => dl {
+                                    @for (name, count) in kinds.iter().filter(|(_, count)| *count > 0) {
+                                        dt { (words(name)) } dd { (count) }
+                                    }
+                                    @if kinds.iter().all(|(_, count)| *count == 0) { dt { "Nothing" } dd {} }
+                                },
+                            }
+                        }
+                    }
+                }
+                @if is_complete {
+                    section.card.pad {
+                        h2 { "Export" }
+                        p { "One file with everything, for the person who asked for it." }
+                        a.btn href=(with_query("/personal-data/export", &[("user", self.id)])) { "Export " (counted(total, "record")) }
+                    }
+                }
+                (self.erasure())
+            }
+        }
+    }
+
+    fn erasure(&self) -> Markup {
+        let path = format!("-X POST \"$SYSTEM/v1/users/{}/erase\"", segment(self.id));
+        html! {
+            section.card {
+                form.fields.pad method="post" action="/personal-data/erase" {
+                    h2 { "Erase" }
+                    p {
+                        "The id and the name of " b { (self.id) } " are replaced in all records. Loads and listings stay. This cannot be "
+                        "undone. First make sure that the person cannot log in any more."
+                    }
+                    (form_token(self.user))
+                    input type="hidden" name="user" value=(self.id);
+                    div.field.wrong[self.error.is_some()] {
+                        label for="f-confirmation" { "Type the user id again" }
+                        input #f-confirmation name="confirmation" required autocomplete="off" autofocus[self.error.is_some()]
+                            aria-describedby=[self.error.map(|_| "error-confirmation")];
+                        @if let Some(error) = self.error { p.error #error-confirmation { (error) } }
+                    }
+                    div.actions { button.danger { "Erase " (self.id) } }
+                }
+                (curl(&path, &serde_json::Value::Null))
+            }
+        }
+    }
+
+    fn outcome(&self) -> Markup {
+        let is_done = self.erased.iter().all(|erased| erased.outcome == Ok(0));
+        html! {
+            section.card {
+                header { h2 { (if is_done { "Nothing is left" } else { "Erasing" }) } }
+                ul.list {
+                    @for erased in self.erased {
+                        li {
+                            span { (capital(erased.service.contents())) }
+                            span.go {
+                                @match &erased.outcome {
+                                    Ok(count) => { (counted(*count, "record")) " changed" },
+                                    Err(reason) => span.late { (reason) },
+                                }
+                            }
+                        }
+                    }
+                }
+                @if !is_done {
+                    form.pad method="post" action="/personal-data/erase" {
+                        (form_token(self.user))
+                        input type="hidden" name="user" value=(self.id);
+                        input type="hidden" name="confirmation" value=(self.id);
+                        p { "Go on until nothing is left to change." }
+                        button.primary { "Go on" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Returns the name of a kind of records as words.
+fn words(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    capital(&words)
+}

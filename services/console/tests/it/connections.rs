@@ -1,0 +1,184 @@
+//! Webhooks, service accounts and saved searches.
+
+use testkit::WebhookReceiver;
+use wiremock::ResponseTemplate;
+
+use super::*;
+
+/// A console with a market whose webhooks may reach this machine.
+async fn local(office: &Office) -> (App, RunningConsole) {
+    let settings = livestock::Settings {
+        system_url: office.system.url.clone(),
+        webhook_allow_private: true,
+        ..Default::default()
+    };
+    let market = Box::pin(App::start::<Livestock>(Backend::Sqlite, settings)).await;
+    let console = RunningConsole::start(Settings {
+        system_url: office.system.url.clone(),
+        logistics_url: office.logistics.url.clone(),
+        livestock_url: market.url.clone(),
+        ..development()
+    })
+    .await;
+    (market, console)
+}
+
+async fn carys_at(console: &RunningConsole) -> Browser {
+    let browser = Browser::new(&console.url);
+    browser.post("/login/person", &[("person", "carys"), ("to", "/")]).await;
+    browser
+}
+
+#[test]
+fn a_webhook_is_made_tested_and_its_secret_is_shown_once() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let (_market, console) = local(&office).await;
+        let receiver = WebhookReceiver::start(ResponseTemplate::new(202)).await;
+        let browser = carys_at(&console).await;
+        let path = "/connections/webhooks/market/new";
+        let form = browser.get(path).await;
+        let refused =
+            browser.send_form(&form, path, &[("url", "ftp://x"), ("events", "listing.published")]).await;
+        assert!(refused.status == 400 && refused.text.contains("error-url"), "{}", refused.text);
+        let events = [("url", &*receiver.url()), ("description", "Office")];
+        let form = browser.send_form(&refused, path, &events).await;
+        let text = &form.text;
+        assert!(
+            form.status == 200 && text.contains("value=\"whsec_") && text.contains("readonly data-copy"),
+            "{text}"
+        );
+        let own =
+            text.split("href=\"").find(|part| part.starts_with("/connections/webhooks/market/")).unwrap();
+        let own = own.split('"').next().unwrap().to_owned();
+        assert!(text.contains(&format!("href=\"{own}\">I have it</a>")), "{text}");
+        let page = browser.get(&own).await;
+        assert!(
+            !page.text.contains("whsec_") && page.text.contains("nothing delivered yet"),
+            "{}",
+            page.text
+        );
+
+        // A test shows its outcome at once: status, time, body and headers.
+        let tested = browser.send_form(&page, &format!("{own}/test"), &[("event", "listing.closed")]).await;
+        assert!(tested.status == 303 && tested.location().contains("/deliveries/"), "{}", tested.text);
+        let delivery = browser.get(tested.location()).await;
+        for shown in [
+            "Answered 202",
+            " ms",
+            "webhook-signature",
+            "Drover-Webhook-Id",
+            "&quot;test&quot;: true",
+            "Delivered",
+        ] {
+            assert!(delivery.text.contains(shown), "{shown}: {}", delivery.text);
+        }
+        let again = browser.send_form(&delivery, &format!("{}/redeliver", tested.location()), &[]).await;
+        assert_eq!((again.status, again.location()), (303, tested.location()), "{}", again.text);
+        receiver.wait_for(2).await;
+
+        let rotated = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
+        assert!(rotated.text.contains("value=\"whsec_"), "{}", rotated.text);
+        let replayed = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
+        assert!(replayed.text.contains("It was shown before"), "{}", replayed.text);
+        let list = browser.get("/connections").await.ok();
+        assert!(list.contains("100 % of 1 event delivered") && list.contains("Office"), "{list}");
+        // Nobody else sees it.
+        let stranger = Browser::new(&console.url);
+        stranger.post("/login/person", &[("person", "silas"), ("to", "/")]).await;
+        assert!(!stranger.get("/connections").await.ok().contains(&receiver.url()));
+        assert!(matches!(stranger.get(&own).await.status, 403 | 404));
+        let reply = browser.send_form(&page, &format!("{own}/delete"), &[]).await;
+        assert_eq!(reply.location(), "/connections?done=deleted", "{}", reply.text);
+    });
+}
+
+#[test]
+fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let (_market, console) = local(&office).await;
+        // 410 switches it off.
+        let receiver = WebhookReceiver::start(ResponseTemplate::new(410)).await;
+        let browser = carys_at(&console).await;
+        let path = "/connections/webhooks/market/new";
+        let typed = [("url", &*receiver.url()), ("events", "listing.published")];
+        let made = browser.fill(path, path, &typed).await;
+        let own = made
+            .text
+            .split("href=\"")
+            .find(|part| part.starts_with("/connections/webhooks/market/"))
+            .unwrap();
+        let own = own.split('"').next().unwrap().to_owned();
+        let page = browser.get(&own).await;
+        browser.send_form(&page, &format!("{own}/test"), &[]).await;
+        let list = browser.get("/connections").await.ok();
+        assert!(list.contains("is switched off") && list.contains("role=\"alert\""), "{list}");
+        assert!(list.contains("1 event did not arrive"), "{list}");
+        let page = browser.get(&own).await;
+        let enabled = browser.send_form(&page, &format!("{own}/enable"), &[]).await;
+        let page = browser.get(enabled.location()).await;
+        assert!(
+            page.text.contains("1 event failed in all") && !page.text.contains("is switched off"),
+            "{}",
+            page.text
+        );
+        let wrong = browser.send_form(&page, &format!("{own}/redeliver"), &[("since", "soon")]).await;
+        assert_eq!(wrong.status, 400, "{}", wrong.text);
+        let reply = browser.send_form(&page, &format!("{own}/redeliver"), &[("since", "1 Jan 2026")]).await;
+        assert_eq!(reply.location(), format!("{own}?done=redelivered&count=1"), "{}", reply.text);
+        let failed = browser.get(&format!("{own}?status=failed")).await.ok();
+        assert!(failed.contains("Deliveries"), "{failed}");
+    });
+}
+
+#[test]
+fn a_program_gets_an_account() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let browser = office.browser("carys").await;
+        let path = "/connections/accounts/new";
+        let refused = browser.fill(path, path, &[]).await;
+        assert!(refused.status == 400 && refused.text.contains("error-name"), "{}", refused.text);
+        let made =
+            browser.send_form(&refused, path, &[("name", "Weighbridge"), ("roles", "weighbridge")]).await;
+        assert!(made.text.contains("Client secret") && made.text.contains("I have it"), "{}", made.text);
+        let list = browser.get("/connections").await;
+        for shown in ["Weighbridge", "only weighs", "never used"] {
+            assert!(list.text.contains(shown), "{shown}: {}", list.text);
+        }
+        let action =
+            list.text.split("action=\"").find(|part| part.starts_with("/connections/accounts/")).unwrap();
+        let rotate = action.split('"').next().unwrap();
+        let rotated = browser.send_form(&list, rotate, &[]).await;
+        assert!(rotate.ends_with("/rotate") && rotated.text.contains("data-copy"), "{}", rotated.text);
+        let delete = rotate.replace("/rotate", "/delete");
+        assert_eq!(browser.send_form(&list, &delete, &[]).await.location(), "/connections?done=deleted");
+        assert!(!browser.get("/connections").await.ok().contains("Weighbridge<"));
+    });
+}
+
+#[test]
+fn a_saved_search_opens_and_is_deleted() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let browser = office.browser("tom").await;
+        let save = "/market/save?breed=Texel&within=50&near=LD3";
+        let reply = browser.fill(save, "/market/save", &[("name", "Ewes")]).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
+        let list = browser.get("/connections").await;
+        assert!(list.text.contains("Ewes") && list.text.contains("Breed: Texel"), "{}", list.text);
+        let path =
+            list.text.split("href=\"").find(|part| part.starts_with("/connections/searches/")).unwrap();
+        let path = path.split('"').next().unwrap();
+        let opened = browser.get(path).await;
+        assert_eq!((opened.status, opened.location()), (303, "/market?breed=Texel&near=LD3&within=50"));
+        let rest = format!("{path}/rest");
+        assert_eq!(browser.send_form(&list, &rest, &[]).await.location(), "/connections?done=saved");
+        let list = browser.get("/connections").await;
+        assert!(list.text.contains("Count new ones"), "{}", list.text);
+        let reply = browser.send_form(&list, &format!("{path}/delete"), &[]).await;
+        assert_eq!(reply.location(), "/connections?done=deleted");
+        assert_eq!(office.browser("carys").await.get(path).await.status, 404);
+    });
+}

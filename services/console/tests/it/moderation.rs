@@ -1,0 +1,159 @@
+//! The queue of reports.
+
+use super::market::{carys, create_listing};
+use super::*;
+
+async fn report(office: &Office, id: &str, by: &str, message: &str) {
+    let body = json!({"reason": "misleading", "message": message});
+    let reporter = user(by, "wye-valley-farm", "Wye Valley Farm");
+    office.livestock.post(&format!("/v1/listings/{id}/report")).by(&reporter).json(&body).send().await.ok();
+}
+
+pub(crate) fn anna() -> User {
+    user("anna", "drover", "Drover").with_roles(&["admin"])
+}
+
+async fn reports(office: &Office, id: &str) -> Value {
+    office.livestock.get(&format!("/v1/listings/{id}/reports")).by(&anna()).send().await.ok()
+}
+
+#[test]
+fn reports_of_one_listing_are_one_entry_and_one_outcome_settles_all() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let first = create_listing(&office, "sheep", &json!({"properties": {"title": "First"}})).await;
+        let second = create_listing(&office, "sheep", &json!({"properties": {"title": "Second"}})).await;
+        for (id, by, message) in
+            [(&first, "tom", "Wrong breed"), (&second, "tom", "Not sound"), (&first, "ann", "Old picture")]
+        {
+            report(&office, id, by, message).await;
+        }
+        let anna = office.browser("anna").await;
+        let page = anna.get("/moderation").await;
+        for shown in [
+            "3 open reports, 2 listings",
+            "2 reports, misleading",
+            "Wrong breed",
+            "Old picture",
+            "data-key=\"j\"",
+            "Also of Penybont Farm",
+        ] {
+            assert!(page.text.contains(shown), "{shown}: {}", page.text);
+        }
+        assert!(!page.text.contains("Not sound"), "the oldest first: {}", page.text);
+        let decide = "/moderation/decide";
+        let reply = anna.send_form(&page, decide, &[("outcome", "dismissed"), ("note", "It is fine")]).await;
+        assert_eq!((reply.status, reply.location()), (303, "/moderation?done=dismissed"), "{}", reply.text);
+        let settled = reports(&office, &first).await;
+        for index in 0..2 {
+            assert_eq!(
+                (&settled[index]["outcome"], &settled[index]["note"]),
+                (&json!("dismissed"), &json!("It is fine"))
+            );
+        }
+        let next = anna.get("/moderation?done=dismissed").await;
+        assert!(
+            next.text.contains("Not sound") && next.text.contains("All reports of it are settled"),
+            "{}",
+            next.text
+        );
+        // Nobody else has the page.
+        assert_eq!(office.browser("carys").await.get("/moderation").await.status, 403);
+        assert!(!office.browser("carys").await.get("/").await.ok().contains("/moderation"));
+    });
+}
+
+#[test]
+fn removing_and_suspending_is_one_go() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let reported = create_listing(&office, "sheep", &json!({"properties": {"title": "Reported"}})).await;
+        let other = create_listing(&office, "sheep", &json!({"properties": {"title": "Other"}})).await;
+        report(&office, &reported, "tom", "A fraud").await;
+        let anna = office.browser("anna").await;
+        let decide = "/moderation/decide";
+        let page = anna.get("/moderation").await;
+        let remove = [("outcome", "listing_removed"), ("suspend", "yes")];
+        let refused = anna.send_form(&page, decide, &remove).await;
+        assert!(
+            refused.status == 400 && refused.text.contains("Is needed to suspend a seller"),
+            "{}",
+            refused.text
+        );
+        let reply =
+            anna.send_form(&refused, decide, &[("outcome", "listing_removed"), ("note", "Fraud")]).await;
+        assert_eq!(reply.location(), "/moderation?done=suspended", "{}", reply.text);
+        let tom = user("tom", "wye-valley-farm", "Wye Valley Farm");
+        let found = office.livestock.get("/v1/listings").by(&tom).send().await.ok();
+        assert_eq!(found, json!([]), "nothing of the seller is on the market: {other}");
+        let page = anna.get("/moderation").await;
+        assert!(
+            page.text.contains("There is nothing to decide") && page.text.contains("Suspended sellers"),
+            "{}",
+            page.text
+        );
+        let reply = anna.send_form(&page, "/moderation/reinstate", &[]).await;
+        assert_eq!(reply.location(), "/moderation?done=reinstated");
+        let found = office.livestock.get("/v1/listings").by(&tom).send().await.ok();
+        assert_eq!(found.as_array().unwrap().len(), 1);
+    });
+}
+
+#[test]
+fn the_decision_of_a_colleague_meanwhile_is_shown_and_wins() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = create_listing(&office, "sheep", &json!({"properties": {"title": "Reported"}})).await;
+        report(&office, &id, "tom", "A fraud").await;
+        let browser = office.browser("anna").await;
+        let page = browser.get("/moderation").await;
+        let open = reports(&office, &id).await[0]["id"].as_str().unwrap().to_owned();
+        let decision = json!({"outcome": "dismissed", "note": "Checked by telephone"});
+        office
+            .livestock
+            .post(&format!("/v1/reports/{open}/resolve"))
+            .by(&anna())
+            .json(&decision)
+            .send()
+            .await
+            .ok();
+        let remove = [("outcome", "listing_removed"), ("suspend", "yes"), ("note", "Fraud")];
+        let reply = browser.send_form(&page, "/moderation/decide", &remove).await;
+        assert_eq!(reply.location(), format!("/moderation?listing={id}&done=decided"), "{}", reply.text);
+        let shown = browser.get(reply.location()).await.ok();
+        for text in
+            ["Somebody else has decided", "Checked by telephone", "Left on the market", "Nothing was changed"]
+        {
+            assert!(shown.contains(text), "{text}: {shown}");
+        }
+        let listing = office.livestock.get(&format!("/v1/listings/{id}")).by(&carys()).send().await.ok();
+        assert_eq!((&listing["status"], listing.get("suspended")), (&json!("active"), None));
+    });
+}
+
+#[test]
+fn what_was_reported_stays_readable_after_an_edit_and_a_removal() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = create_listing(&office, "sheep", &json!({"description": "Pure gold sheep"})).await;
+        report(&office, &id, "tom", "No sheep is gold").await;
+        let edit = json!({"description": "Sheep"});
+        office
+            .livestock
+            .call("PATCH", &format!("/v1/listings/{id}"))
+            .by(&carys())
+            .json(&edit)
+            .send()
+            .await
+            .ok();
+        let browser = office.browser("anna").await;
+        let page = browser.get("/moderation").await;
+        assert!(page.text.contains("Changed since it was reported"), "{}", page.text);
+        assert!(page.text.contains("<del>Pure gold sheep</del>"), "{}", page.text);
+        browser.send_form(&page, "/moderation/decide", &[("outcome", "listing_removed")]).await;
+        let page = browser.get(&format!("/moderation?listing={id}")).await.ok();
+        for shown in ["No sheep is gold", "Removed from the market", "Decided before"] {
+            assert!(page.contains(shown), "{shown}: {page}");
+        }
+    });
+}
