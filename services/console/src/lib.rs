@@ -9,6 +9,7 @@ mod fields;
 mod format;
 mod guard;
 mod handlers;
+mod import;
 mod loads;
 mod login;
 mod session;

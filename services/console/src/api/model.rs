@@ -206,6 +206,7 @@ pub(crate) struct ActionResults {
     pub(crate) unchanged: u64,
     pub(crate) failed: u64,
     pub(crate) results: Vec<ActionResult>,
+    pub(crate) warnings: Vec<super::batch::Warning>,
 }
 
 /// The outcome for one load.
@@ -231,4 +232,12 @@ pub(crate) struct Webhook {
     pub(crate) id: String,
     pub(crate) url: String,
     pub(crate) status: String,
+}
+
+/// A driver of the address book.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct KnownDriver {
+    pub(crate) driver_id: String,
+    pub(crate) name: Option<String>,
 }

@@ -1,12 +1,17 @@
 //! The pages and forms by their addresses.
 
 mod actions;
+mod board;
 mod events;
 mod extract;
 mod files;
+mod import;
+mod import_upload;
 mod load;
 mod loads;
 mod login;
+mod new_load;
+mod sheet;
 mod today;
 mod uploads;
 
@@ -30,9 +35,23 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/loads/export.{format}", loads::export)
         .post("/loads/actions", actions::confirm)
         .post("/loads/actions/run", actions::run)
+        .get("/loads/new", new_load::form)
+        .post("/loads/new", new_load::submit)
+        .get("/loads/{id}/sheet", sheet::load)
         .get("/loads/{id}", load::page)
         .get("/loads/{id}/{action}", load::form)
         .post("/loads/{id}/{action}", load::submit)
+        .get("/board", board::page)
+        .get("/board/sheet", board::sheet)
+        .post("/board/assign", board::assign)
+        .get("/import", import::page)
+        .post("/import/check", import::check)
+        .post("/import/run", import::run)
+        .post("/import/problems.{format}", import::problems)
+        .get("/import/template.{format}", import::template)
+        .get("/import/wait", import::wait)
+        .get("/import/batches/{id}/undo", import::undo_form)
+        .post("/import/batches/{id}/undo", import::undo)
         .get("/events", events::stream)
         .get("/files/{id}", files::file)
         .get("/login", login::page)

@@ -2,11 +2,15 @@
 //! merging of two edits.
 
 mod actions;
+mod board;
 mod edit;
 mod filters;
 mod forms;
+mod warnings;
 
 pub(crate) use actions::{Action, offered};
+pub(crate) use board::{BoardQuery, By};
 pub(crate) use edit::{Conflict, changed, conflicts};
-pub(crate) use filters::{ListQuery, SORTS};
-pub(crate) use forms::{FILE_ERROR, FILES, Field, Form, Kind, MEASURES, TEXTS};
+pub(crate) use filters::{COLUMNS, ListQuery, SORTS};
+pub(crate) use forms::{DATES, FILE_ERROR, FILES, Field, Form, Kind, MEASURES, TEXTS};
+pub(crate) use warnings::{warning_codes, warning_sentence};

@@ -25,12 +25,23 @@ impl Asset {
     }
 }
 
-/// The stylesheet, the module that makes lists quicker to use, and the one that shows that loads have changed.
-pub(crate) const ASSETS: [Asset; 3] = [
+/// The stylesheet, the module that makes lists quicker to use, and the one that shows that loads have changed; then the
+/// modules of single pages.
+pub(crate) const ASSETS: [Asset; 5] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
+    IMPORT,
+    OFFICE,
 ];
+
+/// The module that keeps a sheet and what was mended in the browser until it is imported.
+pub(crate) const IMPORT: Asset =
+    Asset::new("import.js", "text/javascript; charset=utf-8", include_str!("../../assets/import.js"));
+
+/// The module of keys, saved views and drag and drop.
+pub(crate) const OFFICE: Asset =
+    Asset::new("office.js", "text/javascript; charset=utf-8", include_str!("../../assets/office.js"));
 
 /// FNV-1a: enough to distinguish two versions of a file.
 const fn fingerprint(bytes: &[u8]) -> u64 {
@@ -48,10 +59,16 @@ const fn fingerprint(bytes: &[u8]) -> u64 {
 pub(crate) enum Section {
     Today,
     Loads,
+    Board,
+    Import,
 }
 
-const SECTIONS: [(Section, &str, &str); 2] =
-    [(Section::Today, "/", "Today"), (Section::Loads, "/loads", "Loads")];
+const SECTIONS: [(Section, &str, &str); 4] = [
+    (Section::Today, "/", "Today"),
+    (Section::Loads, "/loads", "Loads"),
+    (Section::Board, "/board", "Board"),
+    (Section::Import, "/import", "Import"),
+];
 
 /// Returns a page of somebody who is logged in.
 pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) -> Markup {
@@ -104,7 +121,7 @@ fn document(title: &str, body: &Markup) -> Markup {
 }
 
 fn with_head(title: &str, head: &Markup, body: &Markup) -> Markup {
-    let [style, script, _] = &ASSETS;
+    let [style, script, ..] = &ASSETS;
     html! {
         (DOCTYPE)
         html lang="en-GB" {
@@ -130,7 +147,7 @@ pub(crate) struct Position {
 /// Returns the part of a page that shows that loads have changed since it was made: those of its rows, or this one.
 pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
     let Some(Position { cursor, at }) = position else { return html! {} };
-    let [.., script] = &ASSETS;
+    let [_, _, script, ..] = &ASSETS;
     html! {
         p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
             span {} " " a href="" { "Show" }

@@ -1,11 +1,14 @@
 //! The console over HTTP, with the real services in the process of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
+mod board;
 mod browser;
 mod edits;
+mod imports;
 mod lists;
 mod loads;
 mod login;
+mod new_loads;
 mod openid;
 mod safety;
 
