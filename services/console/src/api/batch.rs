@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::model::Change;
+use super::model::{Change, Warning};
 
 /// The answer to a batch or a dry run: a success, or what is wrong.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -62,15 +62,6 @@ pub(crate) struct Entry {
     pub(crate) path: String,
     pub(crate) message: String,
     pub(crate) code: String,
-    pub(crate) data: Value,
-}
-
-/// Something that looks wrong and is accepted.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Warning {
-    pub(crate) code: String,
-    pub(crate) message: String,
     pub(crate) data: Value,
 }
 

@@ -206,7 +206,7 @@ pub(crate) struct ActionResults {
     pub(crate) unchanged: u64,
     pub(crate) failed: u64,
     pub(crate) results: Vec<ActionResult>,
-    pub(crate) warnings: Vec<super::batch::Warning>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// The outcome for one load.
@@ -240,4 +240,12 @@ pub(crate) struct Webhook {
 pub(crate) struct KnownDriver {
     pub(crate) driver_id: String,
     pub(crate) name: Option<String>,
+}
+
+/// Something that looks wrong and is accepted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Warning {
+    pub(crate) message: String,
+    pub(crate) data: Value,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::columns::COLUMNS;
 use crate::api::batch::{BatchAnswer, Entry, RowCells};
 
 /// The most rows that a page shows.
@@ -93,11 +94,8 @@ impl Overview {
             overview.groups.iter().any(|group| group.column == column)
                 || USUAL.contains(&column) && answer.rows.iter().any(|row| row.cells.contains_key(column))
         };
-        overview.columns = super::COLUMNS
-            .iter()
-            .map(|(name, _)| (*name).to_owned())
-            .filter(|name| is_present(name))
-            .collect();
+        overview.columns =
+            COLUMNS.iter().map(|(name, _)| (*name).to_owned()).filter(|name| is_present(name)).collect();
         overview
     }
 

@@ -1,6 +1,7 @@
 //! An import while it is mended: what a person decided about a sheet, as fields of forms and as the API takes it. The
 //! console keeps neither the sheet nor the decisions: both come again with each form.
 
+mod columns;
 mod faults;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +11,7 @@ use serde_json::json;
 use crate::fields::Fields;
 use crate::format::parse_date;
 
+pub(crate) use columns::{COLUMNS, column_label};
 pub(crate) use faults::{Cell, FaultyRow, Group, Overview};
 
 /// The text fields of the forms.
@@ -35,32 +37,6 @@ pub(crate) const TEXTS: [&str; 16] = [
 pub(crate) const MAX_CORRECTIONS: usize = 1_000;
 /// The word that stands for a heading that is not read.
 pub(crate) const NOT_READ: &str = "-";
-
-/// The columns of a sheet: the name in the API, and what people read.
-pub(crate) const COLUMNS: [(&str, &str); 17] = [
-    ("reference", "Reference"),
-    ("deliveryDateISO", "Delivery date"),
-    ("carrierName", "Haulier"),
-    ("carrierId", "Haulier, id"),
-    ("organiserName", "Organiser"),
-    ("organiserId", "Organiser, id"),
-    ("commodityName", "Commodity"),
-    ("commodityId", "Commodity, number"),
-    ("weight", "Planned t"),
-    ("weightNet", "Net t"),
-    ("weightUnit", "Unit"),
-    ("pickupPostcode", "From, postcode"),
-    ("dropoffPostcode", "To, postcode"),
-    ("vehicleRegistration", "Vehicle"),
-    ("ticketNumber", "Ticket"),
-    ("tags", "Tags"),
-    ("id", "Id of the load"),
-];
-
-/// Returns what people read for a column.
-pub(crate) fn column_label(name: &str) -> &str {
-    COLUMNS.iter().find(|(known, _)| *known == name).map_or(name, |(_, label)| label)
-}
 
 /// What a form wants of the API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
