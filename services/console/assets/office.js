@@ -80,8 +80,8 @@ function explain() {
     localStorage.setItem(KEYS, JSON.stringify(!isOn()));
     explain();
   };
-  const keys = " · Keys: / search, j and k move, Enter open, x select, ? this line. ";
-  help.replaceChildren(isOn() ? keys : " · ", button);
+  const keys = "Keys: / search, j and k move, Enter open, x select, ? this line. ";
+  help.replaceChildren(...(isOn() ? [keys] : []), button);
   help.hidden = false;
 }
 

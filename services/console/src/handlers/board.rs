@@ -73,7 +73,12 @@ async fn show(
     let is_haulier = loads.iter().filter(|load| carries(load)).count() * 2 > loads.len();
     let by = query.by.unwrap_or(if is_haulier { By::Driver } else { By::Haulier });
     let (columns, known) = match by {
-        By::Haulier => (by_haulier(&loads, &organisations), organisations),
+        By::Haulier => {
+            // The own organisation organises: it is no haulier to send loads to, unless it has some.
+            let mut others = organisations;
+            others.retain(|(id, _)| !user.person.acts_for(Some(id)));
+            (by_haulier(&loads, &others), others)
+        }
         By::Driver => {
             loads.retain(carries);
             (by_driver(&caller, &loads, &drivers, &dates).await, drivers)

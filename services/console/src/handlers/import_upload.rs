@@ -110,7 +110,10 @@ async fn pass_on(
         names.push(PASTED.to_owned());
     }
     let answer = match upstream {
-        Some(upstream) => Some(upstream.finish(Draft::of(&fields).api_fields(purpose(&fields))).await),
+        Some(upstream) => {
+            let own = user.person.organisation_id.as_deref();
+            Some(upstream.finish(Draft::of(&fields).api_fields(purpose(&fields), own)).await)
+        }
         None => None,
     };
     Ok(Received { user, fields, names, answer })

@@ -75,13 +75,14 @@ impl Overview {
             let (column, new_party) = shown_column(column, entry, cells);
             let text = cells.cells.get(column).cloned().unwrap_or_default();
             let own_row = (UNIQUE.contains(&column) || text.is_empty()).then_some(row);
-            let key = (column.to_owned(), text.clone(), entry.message.clone(), own_row);
+            let message = sentence(column, &text, entry);
+            let key = (column.to_owned(), text.clone(), message.clone(), own_row);
             let index = *known.entry(key).or_insert_with(|| {
                 overview.groups.push(Group {
                     rows: Vec::new(),
                     column: column.to_owned(),
                     text,
-                    message: entry.message.clone(),
+                    message,
                     suggestions: suggestions(entry),
                     new_party,
                 });
@@ -141,6 +142,19 @@ fn shown_column<'a>(column: &'a str, entry: &Entry, cells: &RowCells) -> (&'a st
         }
         _ => (column, None),
     }
+}
+
+/// Returns what is wrong with a cell, in the words of an office.
+fn sentence(column: &str, text: &str, entry: &Entry) -> String {
+    let own = match (column, entry.code.as_str()) {
+        (_, "required") if text.is_empty() => "This cell is needed",
+        ("commodityName" | "commodityId", "unknown_reference") => "No commodity has this name",
+        ("carrierName" | "organiserName", "required") => "Not in your address book",
+        ("deliveryDateISO", "format") => "Not a date, such as 31/12/2026",
+        ("weight" | "weightNet", "type") => "Not a number, such as 29.4",
+        _ => return entry.message.clone(),
+    };
+    own.to_owned()
 }
 
 fn suggestions(entry: &Entry) -> Vec<String> {

@@ -15,7 +15,7 @@ pub(crate) use columns::{COLUMNS, column_label};
 pub(crate) use faults::{Cell, FaultyRow, Group, Overview};
 
 /// The text fields of the forms.
-pub(crate) const TEXTS: [&str; 16] = [
+pub(crate) const TEXTS: [&str; 17] = [
     "form-token",
     "key",
     "pasted",
@@ -23,6 +23,7 @@ pub(crate) const TEXTS: [&str; 16] = [
     "dateOrder",
     "decimal",
     "ifExists",
+    "organiser",
     "heading",
     "corrections",
     "columns",
@@ -73,6 +74,8 @@ pub(crate) struct Draft {
     pub(crate) date_order: String,
     pub(crate) decimal: String,
     pub(crate) if_exists: String,
+    /// Who orders the loads whose rows name no organiser: `own` or `none`.
+    pub(crate) organiser: String,
 }
 
 impl Draft {
@@ -87,6 +90,7 @@ impl Draft {
             date_order: word("dateOrder", &["auto", "dmy", "mdy"]),
             decimal: word("decimal", &["auto", "point", "comma"]),
             if_exists: word("ifExists", &["update", "skip", "create", "refuse"]),
+            organiser: word("organiser", &["own", "none"]),
             decided: fields.all("decided").into_iter().filter_map(|row| row.parse().ok()).collect(),
             ..Self::default()
         };
@@ -151,8 +155,8 @@ impl Draft {
         json!(corrections).to_string()
     }
 
-    /// Returns the fields of the API.
-    pub(crate) fn api_fields(&self, purpose: Purpose) -> Vec<(&'static str, String)> {
+    /// Returns the fields of the API. `own` is the id of the person's organisation.
+    pub(crate) fn api_fields(&self, purpose: Purpose, own: Option<&str>) -> Vec<(&'static str, String)> {
         let mut fields = vec![
             ("ifExists", self.if_exists.clone()),
             ("dateOrder", self.date_order.clone()),
@@ -171,6 +175,9 @@ impl Draft {
         }
         if !matches!(purpose, Purpose::Sheet(_)) {
             fields.push(("include", "rows".to_owned()));
+        }
+        if let Some(own) = own.filter(|_| self.organiser == "own") {
+            fields.push(("organisationId", own.to_owned()));
         }
         if !self.sheet.is_empty() {
             fields.push(("sheet", self.sheet.clone()));
@@ -271,7 +278,7 @@ mod tests {
             ("heading", "- Remark"),
             ("heading", " Day"),
         ]));
-        let api = draft.api_fields(Purpose::Check);
+        let api = draft.api_fields(Purpose::Check, Some("grain"));
         assert!(
             api.contains(&("ifExists", "update".to_owned())) && api.contains(&("dryRun", "true".to_owned()))
         );
@@ -279,9 +286,12 @@ mod tests {
             api.contains(&("headings", r#"{"Crop":"commodityName","Remark":null}"#.to_owned())),
             "{api:?}"
         );
-        let run = draft.api_fields(Purpose::Run);
+        assert!(api.contains(&("organisationId", "grain".to_owned())));
+        let nobody = Draft::of(&fields(&[("organiser", "none")])).api_fields(Purpose::Run, Some("grain"));
+        assert!(!nobody.iter().any(|(name, _)| *name == "organisationId"), "{nobody:?}");
+        let run = draft.api_fields(Purpose::Run, None);
         assert!(!run.iter().any(|(name, _)| ["dryRun", "invalidRows", "format"].contains(name)), "{run:?}");
-        assert!(draft.api_fields(Purpose::Sheet("XLSX")).contains(&("format", "XLSX".to_owned())));
+        assert!(draft.api_fields(Purpose::Sheet("XLSX"), None).contains(&("format", "XLSX".to_owned())));
         assert_eq!(Draft::of(&fields(&[("ifExists", "delete")])).if_exists, "update");
     }
 }

@@ -21,6 +21,9 @@ pub(super) const DATE_ORDERS: [(&str, &str); 3] = [
 /// How decimals are written.
 pub(super) const DECIMALS: [(&str, &str); 3] =
     [("auto", "as recognised"), ("point", "with a point: 29.4"), ("comma", "with a comma: 29,4")];
+/// Who orders loads whose rows name no organiser.
+pub(super) const ORGANISERS: [(&str, &str); 2] =
+    [("own", "are ordered by us"), ("none", "are carried for somebody without an account")];
 /// What becomes of loads that are here already.
 pub(super) const IF_EXISTS: [(&str, &str); 4] = [
     ("update", "are changed by their cells"),
@@ -96,6 +99,10 @@ impl Start<'_> {
                 div.field {
                     label for="f-ifExists" { "Loads that are here already" }
                     (choices("ifExists", &IF_EXISTS, &draft.if_exists))
+                }
+                div.field {
+                    label for="f-organiser" { "Loads without an organiser in the sheet" }
+                    (choices("organiser", &ORGANISERS, &draft.organiser))
                 }
                 div.actions {
                     button.primary { "Check" }

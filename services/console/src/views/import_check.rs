@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::import::{DATE_ORDERS, DECIMALS, IF_EXISTS, choices, file_field, kept};
+use super::import::{DATE_ORDERS, DECIMALS, IF_EXISTS, ORGANISERS, choices, file_field, kept};
 use super::layout::{IMPORT, form_token};
 use super::load::{member_name, member_value};
 use super::loads::counted;
@@ -237,6 +237,10 @@ impl ImportView<'_> {
                         label for="f-ifExists" { "Loads that are here already" }
                         (choices("ifExists", &IF_EXISTS, &self.draft.if_exists))
                     }
+                    div.field {
+                        label for="f-organiser" { "Loads without an organiser" }
+                        (choices("organiser", &ORGANISERS, &self.draft.organiser))
+                    }
                     @if sheets.len() > 1 {
                         div.field {
                             label for="f-sheet" { "Sheet of the workbook" }
@@ -400,7 +404,7 @@ impl ImportView<'_> {
                     h2 { "To mend" }
                     small {
                         (counted(total as u64, "row")) " with problems"
-                        @if rows.len() < total { ", " (rows.len()) " shown: equal problems once, others after these" }
+                        @if rows.len() < total { ". Equal problems are shown once, the first " (rows.len()) " rows first" }
                     }
                 }
                 div.scroll tabindex="0" role="region" aria-label="Rows with problems" { table {
@@ -408,7 +412,7 @@ impl ImportView<'_> {
                         th.num { "Row" }
                         @for column in &overview.columns { th.num[is_number(column)] { (column_label(column)) } }
                     } }
-                    tbody { @for row in &rows { (faulty_row(row, has_several)) } }
+                    tbody { @for row in &rows { (faulty_row(row, &overview.columns, has_several)) } }
                 } }
             }
         }
@@ -483,7 +487,7 @@ impl ImportView<'_> {
         let mut parts =
             vec!["curl -X POST \"$LOGISTICS/v1/loads/batch\" -H \"Authorization: Bearer $TOKEN\"".to_owned()];
         parts.extend(self.names.iter().map(|name| format!("-F 'file=@{}'", quoted(name))));
-        let fields = self.draft.api_fields(Purpose::Check);
+        let fields = self.draft.api_fields(Purpose::Check, self.user.person.organisation_id.as_deref());
         parts.extend(fields.iter().map(|(name, value)| format!("-F '{name}={}'", quoted(value))));
         html! {
             details.curl { summary { "As curl" } pre tabindex="0" { (parts.join(" ")) } }
@@ -526,7 +530,7 @@ fn upload_label(path: &str) -> &str {
     }
 }
 
-fn faulty_row(row: &FaultyRow<'_>, has_several: bool) -> Markup {
+fn faulty_row(row: &FaultyRow<'_>, columns: &[String], has_several: bool) -> Markup {
     html! {
         tr {
             td.num {
@@ -534,9 +538,9 @@ fn faulty_row(row: &FaultyRow<'_>, has_several: bool) -> Markup {
                 @if let Some(file) = row.cells.file.as_ref().filter(|_| has_several) { span.sub { (file) } }
                 @for message in &row.messages { span.why { (message) } }
             }
-            @for cell in &row.shown {
+            @for (column, cell) in columns.iter().zip(&row.shown) {
                 @match cell {
-                    Cell::Good(text) => td { (text) },
+                    Cell::Good(text) => td.num[is_number(column)] { (text) },
                     Cell::Alike(group) => td.fault { (group.text) span.why { "as above" } },
                     Cell::Bad(group) => td.fault { (mended(group)) },
                 }

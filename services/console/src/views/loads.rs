@@ -243,8 +243,8 @@ impl ListView<'_> {
             p.paging {
                 @if self.query.get("cursor").is_some() { a href=(self.query.first()) { "First page" } " · " }
                 @if let Some(next) = self.next { a rel="next" href=(self.query.at(next)) { "Next 50" } }
-                span.muted data-keys hidden {}
             }
+            p.muted data-keys hidden {}
         }
     }
 
