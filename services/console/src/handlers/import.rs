@@ -84,7 +84,7 @@ pub(super) async fn check(
     request: HttpRequest,
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
-    let received = receive(&console, &request, payload, |_| Purpose::Check).await?;
+    let received = receive(&console, &request, payload, (false, |_: &Fields| Purpose::Check)).await?;
     answered(&console, received, Purpose::Check, "/import/check").await
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn run(
     let is_for_good = request.query_string() == "rows=good";
     let wanted = if is_for_good { Purpose::RunGoodRows } else { Purpose::Run };
     let purpose = |fields: &Fields| if Draft::of(fields).is_undecided { Purpose::Check } else { wanted };
-    let received = receive(&console, &request, payload, purpose).await?;
+    let received = receive(&console, &request, payload, (true, purpose)).await?;
     let purpose = purpose(&received.fields);
     answered(&console, received, purpose, RUN).await
 }
@@ -192,7 +192,7 @@ pub(super) async fn problems(
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
     let purpose = Purpose::Sheet(path.format()?);
-    let received = receive(&console, &request, payload, |_| purpose).await?;
+    let received = receive(&console, &request, payload, (false, |_: &Fields| purpose)).await?;
     let Some(answer) = received.answer else {
         let error = "Choose the file again, or paste its rows.";
         return show_start(&console, &received.user, &received.fields, (None, Some(error))).await;

@@ -41,7 +41,8 @@ pub(super) struct Received {
 /// The response to a batch, which comes also if the browser is gone.
 pub(super) type Answer = JoinHandle<Result<Response, CallError>>;
 
-/// Reads a form with sheets and passes it on.
+/// Reads a form with sheets and passes it on. `has_key`: with the idempotency key of the form, which a check would use
+/// up.
 ///
 /// # Errors
 /// If the form is of another site or made for somebody else, if nobody is logged in, or if it cannot be read.
@@ -49,7 +50,7 @@ pub(super) async fn receive(
     console: &Console,
     request: &HttpRequest,
     payload: Payload,
-    purpose: impl FnOnce(&Fields) -> Purpose,
+    (has_key, purpose): (bool, impl FnOnce(&Fields) -> Purpose),
 ) -> Result<Received, Failure> {
     check_origin(console, request.headers())?;
     let user = find_user(request).await?;
@@ -57,7 +58,7 @@ pub(super) async fn receive(
         // A form that was kept while nobody was logged in has no files any more.
         let fields = Bytes::from_request(request, &mut payload.into_inner()).await;
         let fields = Fields::parse(&fields.map_err(|_| Failure::UnreadableForm)?);
-        return pass_on(console, request, (user, fields, Vec::new()), None, purpose).await;
+        return pass_on(console, request, (user, fields, Vec::new()), None, (has_key, purpose)).await;
     }
     let limits =
         Limits { texts: &TEXTS, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
@@ -69,7 +70,7 @@ pub(super) async fn receive(
         let owner = user.as_ref().filter(|user| is_owner(console, user, &fields));
         // Browsers send an empty part if no file was chosen.
         let (Some(user), false) = (owner, name.is_empty()) else { return drain(&mut part).await };
-        let upstream = upstream.get_or_insert_with(|| Upstream::start(console, user, &fields));
+        let upstream = upstream.get_or_insert_with(|| Upstream::start(console, user, &fields, has_key));
         upstream.begin_file(&name).await;
         names.push(name);
         // To the end of the part, even if logistics has refused it: further fields follow.
@@ -83,7 +84,7 @@ pub(super) async fn receive(
         tracing::debug!(%error, "a sheet is refused");
         Failure::UnreadableForm
     })?;
-    pass_on(console, request, (user, Fields(form.texts), names), upstream, purpose).await
+    pass_on(console, request, (user, Fields(form.texts), names), upstream, (has_key, purpose)).await
 }
 
 /// Passes pasted rows and the other fields on.
@@ -92,7 +93,7 @@ async fn pass_on(
     request: &HttpRequest,
     (user, fields, mut names): (Option<User>, Fields, Vec<String>),
     mut upstream: Option<Upstream>,
-    purpose: impl FnOnce(&Fields) -> Purpose,
+    (has_key, purpose): (bool, impl FnOnce(&Fields) -> Purpose),
 ) -> Result<Received, Failure> {
     let Some(user) = user else {
         return Err(Failure::LoggedOutForm { action: request.path().to_owned(), fields });
@@ -103,7 +104,7 @@ async fn pass_on(
     }
     let pasted = fields.find("pasted").filter(|pasted| !pasted.trim().is_empty()).map(str::to_owned);
     if let Some(pasted) = pasted {
-        let upstream = upstream.get_or_insert_with(|| Upstream::start(console, &user, &fields));
+        let upstream = upstream.get_or_insert_with(|| Upstream::start(console, &user, &fields, has_key));
         upstream.begin_file(PASTED).await;
         upstream.send(pasted).await;
         upstream.send("\r\n").await;
@@ -136,15 +137,15 @@ struct Upstream {
 }
 
 impl Upstream {
-    /// Begins the request, with the idempotency key of the form.
-    fn start(console: &Console, user: &User, fields: &Fields) -> Self {
+    /// Begins the request, perhaps with the idempotency key of the form.
+    fn start(console: &Console, user: &User, fields: &Fields, has_key: bool) -> Self {
         let boundary = Uuid::now_v7().simple().to_string();
         let (sender, receiver) = mpsc::channel(CHUNKS);
         let chunks = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
         let body = Body::wrap_stream(Box::pin(chunks));
         let media_type = format!("multipart/form-data; boundary={boundary}");
         let key = fields.get("key");
-        let key = Some(key).filter(|key| key.parse::<Uuid>().is_ok());
+        let key = Some(key).filter(|key| has_key && key.parse::<Uuid>().is_ok());
         let sending = user.caller(&console.api).send_batch(&media_type, body, key);
         Self { boundary, sender, answer: actix_web::rt::spawn(sending) }
     }
