@@ -73,6 +73,9 @@ function lists() {
   }
 }
 
+// What was done to the selected loads ends the selection.
+document.querySelector("form[action='/loads/actions/run']")?.addEventListener("submit", () => sessionStorage.removeItem(CHOSEN));
+
 lists();
 // The list is replaced by a search while somebody types.
 document.addEventListener("drover-list", lists);

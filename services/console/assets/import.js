@@ -107,7 +107,9 @@ function send(form, submitter, fields) {
     }
     if (request.status >= 500) return again("A service does not answer. Nothing is lost: try again in a minute.");
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
-    document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
+    const main = page.querySelector("main");
+    if (!main) return again(`The file was not accepted (${request.status}). It may be too large.`);
+    document.querySelector("main").replaceWith(document.adoptNode(main));
     document.title = page.title;
     scrollTo(0, 0);
     begin();

@@ -128,5 +128,6 @@ board?.addEventListener("drop", (event) => {
   if (!column || !form) return;
   event.preventDefault();
   form.elements.to.value = column.dataset.to;
-  if (form.elements.from.value !== column.dataset.to) form.requestSubmit();
+  if (form.elements.from.value === column.dataset.to) return;
+  form.requestSubmit(column.dataset.to ? undefined : form.elements.remove);
 });

@@ -182,6 +182,10 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
     let PostForm { user, fields } = form;
     let board = Fields::parse(fields.get("board").as_bytes());
     let caller = user.caller(&console.api);
+    let is_removal = !fields.get("remove").is_empty();
+    if fields.get("to").is_empty() && !is_removal {
+        return show(&console, &user, &board, Some("Name whom to send the load to.")).await;
+    }
     let done = if fields.get("by") == "driver" {
         to_driver(&caller, &fields).await
     } else {
@@ -204,9 +208,14 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
     }
 }
 
+/// Returns whom a load goes to; nobody if the haulier or driver is removed.
+fn target(fields: &Fields) -> &str {
+    if fields.get("remove").is_empty() { fields.get("to") } else { "" }
+}
+
 /// Sends a load to a haulier, or replaces its haulier. Returns its reference.
 async fn to_haulier(caller: &Caller<'_>, fields: &Fields) -> Result<String, CallError> {
-    let (id, to) = (fields.get("id"), fields.get("to"));
+    let (id, to) = (fields.get("id"), target(fields));
     let load = find_load(caller, id).await?;
     let carrier = load.carrier.as_ref().and_then(|carrier| carrier.id.as_deref()).unwrap_or_default();
     if carrier == to {
@@ -228,7 +237,8 @@ async fn to_haulier(caller: &Caller<'_>, fields: &Fields) -> Result<String, Call
 
 /// Sends a load to a driver, and revokes the one that had it in the column it comes from. Returns its reference.
 async fn to_driver(caller: &Caller<'_>, fields: &Fields) -> Result<String, CallError> {
-    let [id, from, to] = ["id", "from", "to"].map(|name| fields.get(name));
+    let [id, from] = ["id", "from"].map(|name| fields.get(name));
+    let to = target(fields);
     let load = find_load(caller, id).await?;
     if from == to {
         return Ok(load.reference);

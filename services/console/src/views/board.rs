@@ -160,8 +160,9 @@ impl BoardView<'_> {
                     input type="hidden" name="from" value=(column.id);
                     input type="hidden" name="board" value=(board);
                     label for=(id) { (label) }
-                    input id=(id) name="to" list="targets" autocomplete="off";
+                    input id=(id) name="to" list="targets" required autocomplete="off";
                     button { (if column.id.is_empty() { "Send" } else { "Change" }) }
+                    @if !column.id.is_empty() { button.danger name="remove" value="on" formnovalidate { "Remove" } }
                 }
             }
         }

@@ -101,7 +101,10 @@ impl ImportView<'_> {
     fn buttons(&self, is_stored: bool) -> Markup {
         let answer = self.answer;
         let good = answer.count + answer.updated;
-        let is_complete = self.is_accepted && !is_stored && good > 0;
+        // Beyond those that the page asks about, nobody has decided.
+        let open = answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row));
+        let is_asked = open.count() <= MAX_SHOWN;
+        let is_complete = self.is_accepted && !is_stored && good > 0 && is_asked;
         html! {
             button.primary[!is_complete] name="check" value="again" { "Check again" }
             @if self.names.len() == 1 && !answer.recognised.is_empty() {
