@@ -1,39 +1,89 @@
 // Makes lists quicker to use. Every page works without it.
 
-for (const form of document.querySelectorAll("form[data-list]")) {
-  const boxes = [...form.querySelectorAll("input[name=ids]")];
-  const count = form.querySelector("[data-count]");
-  if (!boxes.length || !count) continue;
+// What is selected stays selected on the other pages of the same list.
+const CHOSEN = "drover-chosen";
 
-  const all = document.createElement("input");
-  all.type = "checkbox";
-  all.setAttribute("aria-label", "Select all on this page");
-  form.querySelector("th.pick").append(all);
+function chosenOf(list) {
+  try {
+    const stored = JSON.parse(sessionStorage.getItem(CHOSEN));
+    return new Map(stored?.list === list ? stored.ids : []);
+  } catch {
+    return new Map();
+  }
+}
 
-  const show = () => {
-    const chosen = boxes.filter((box) => box.checked);
-    const tonnes = chosen.reduce((sum, box) => sum + (parseFloat(box.dataset.tonnes.replaceAll(",", "")) || 0), 0);
-    count.textContent = chosen.length ? `${chosen.length} selected, ${tonnes.toFixed(2)} t` : "With the selected loads:";
-    all.checked = chosen.length === boxes.length;
-    all.indeterminate = chosen.length > 0 && !all.checked;
-  };
+function lists() {
+  for (const form of document.querySelectorAll("form[data-list]")) {
+    const boxes = [...form.querySelectorAll("input[name=ids]")];
+    const count = form.querySelector("[data-count]");
+    if (!boxes.length || !count) continue;
+    const { list } = form.dataset;
+    const chosen = chosenOf(list);
+    const found = form.querySelector("input[name=all]");
+    const none = form.querySelector("[data-clear]");
 
-  let last = null;
-  form.addEventListener("click", (event) => {
-    const index = boxes.indexOf(event.target);
-    if (index < 0) return;
-    if (event.shiftKey && last !== null) {
-      const [from, to] = [Math.min(last, index), Math.max(last, index)];
-      for (const box of boxes.slice(from, to + 1)) box.checked = event.target.checked;
-    }
-    last = index;
-  });
-  all.addEventListener("change", () => {
-    for (const box of boxes) box.checked = all.checked;
-  });
-  form.addEventListener("change", show);
-  // Browsers restore what was checked before a reload or on the way back.
-  addEventListener("pageshow", show);
+    const all = document.createElement("input");
+    all.type = "checkbox";
+    all.setAttribute("aria-label", "Select all on this page");
+    form.querySelector("th.pick").append(all);
+
+    const show = () => {
+      for (const box of boxes) {
+        if (box.checked) chosen.set(box.value, parseFloat(box.dataset.tonnes.replaceAll(",", "")) || 0);
+        else chosen.delete(box.value);
+      }
+      const tonnes = [...chosen.values()].reduce((sum, own) => sum + own, 0);
+      const elsewhere = chosen.size - boxes.filter((box) => box.checked).length;
+      const others = elsewhere ? `, ${elsewhere} of them on other pages` : "";
+      count.textContent = chosen.size ? `${chosen.size} selected, ${tonnes.toFixed(2)} t${others}` : "With the selected loads:";
+      if (found?.checked) count.textContent = "All that were found:";
+      all.checked = boxes.every((box) => box.checked);
+      all.indeterminate = !all.checked && boxes.some((box) => box.checked);
+      none.hidden = !chosen.size;
+      sessionStorage.setItem(CHOSEN, JSON.stringify({ list, ids: [...chosen] }));
+    };
+
+    for (const box of boxes) box.checked ||= chosen.has(box.value);
+    let last = null;
+    form.addEventListener("click", (event) => {
+      const index = boxes.indexOf(event.target);
+      if (index < 0) return;
+      if (event.shiftKey && last !== null) {
+        const [from, to] = [Math.min(last, index), Math.max(last, index)];
+        for (const box of boxes.slice(from, to + 1)) box.checked = event.target.checked;
+      }
+      last = index;
+    });
+    all.addEventListener("change", () => {
+      for (const box of boxes) box.checked = all.checked;
+    });
+    none.addEventListener("click", () => {
+      chosen.clear();
+      for (const box of boxes) box.checked = false;
+      show();
+    });
+    form.addEventListener("change", show);
+    form.addEventListener("formdata", ({ formData }) => {
+      const shown = new Set(boxes.map((box) => box.value));
+      for (const id of chosen.keys()) if (!shown.has(id)) formData.append("ids", id);
+    });
+    show();
+    // Browsers restore what was checked before a reload or on the way back.
+    addEventListener("pageshow", show);
+  }
+}
+
+// What was done to the selected loads ends the selection.
+document.querySelector("form[action='/loads/actions/run']")?.addEventListener("submit", () => sessionStorage.removeItem(CHOSEN));
+
+lists();
+// The list is replaced by a search while somebody types.
+document.addEventListener("drover-list", lists);
+
+// Printing needs the browser.
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => print());
 }
 
 // Whoever leaves a form with changes is asked first.

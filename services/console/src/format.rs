@@ -1,6 +1,6 @@
 //! How dates, times, numbers and weights are written, and how typed ones are read.
 
-use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, Utc};
+use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveDateTime, NaiveTime, SecondsFormat, TimeDelta, Utc};
 use chrono_tz::Tz;
 
 use crate::api::model::Weight;
@@ -46,14 +46,55 @@ impl Clock {
         day.format(&format!("%a %-d %b{year}")).to_string()
     }
 
+    /// Returns the first instant of a day in the zone, as a filter of deliveries takes it.
+    pub(crate) fn from(self, day: NaiveDate) -> String {
+        self.beginning(day).map_or_else(|| day.to_string(), timestamp)
+    }
+
+    /// Returns the last instant of a day in the zone, as a filter of deliveries takes it.
+    pub(crate) fn until(self, day: NaiveDate) -> String {
+        let end = self.beginning(day).and(self.beginning(day + Days::new(1)));
+        end.map_or_else(|| day.to_string(), |end| timestamp(end - TimeDelta::milliseconds(1)))
+    }
+
+    /// Returns when a day begins. `None` in zones in which midnight UTC, which stands for a delivery without a time,
+    /// belongs to another day: there, days are those of UTC, so that no delivery shifts.
+    fn beginning(self, day: NaiveDate) -> Option<DateTime<Utc>> {
+        let midnight = day.and_time(NaiveTime::MIN).and_utc().with_timezone(&self.zone);
+        let begins = day.and_time(NaiveTime::MIN).and_local_timezone(self.zone).earliest()?;
+        (midnight.date_naive() == day).then(|| begins.with_timezone(&Utc))
+    }
+
+    /// Returns a delivery as it is typed: a day, with its time if it has one.
+    pub(crate) fn typed_delivery(self, instant: &str) -> String {
+        match (delivery_day(instant), self.local(instant)) {
+            (Some(day), _) => typed_date(day),
+            (None, Some(local)) => format!("{} {}", typed_date(local.date()), local.format("%H:%M")),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// Reads a typed delivery: a day as [`parse_date`] takes it, or a day and a time in the zone. Returns it as the API
+    /// takes it.
+    pub(crate) fn parse_delivery(self, text: &str) -> Option<String> {
+        let (day, time) = match text.trim().rsplit_once(char::is_whitespace) {
+            Some((day, time)) if time.contains(':') => (day, Some(time)),
+            _ => (text, None),
+        };
+        let day = parse_date(day)?;
+        let Some(time) = time else { return Some(day.to_string()) };
+        let time = NaiveTime::parse_from_str(time, "%H:%M").ok()?;
+        let at = day.and_time(time).and_local_timezone(self.zone).earliest()?;
+        Some(timestamp(at.with_timezone(&Utc)))
+    }
+
     fn local(self, instant: &str) -> Option<NaiveDateTime> {
         Some(DateTime::parse_from_rfc3339(instant).ok()?.with_timezone(&self.zone).naive_local())
     }
 }
 
-/// Returns true for a delivery on a day, without a time.
-pub(crate) fn is_day(instant: &str) -> bool {
-    delivery_day(instant).is_some()
+fn timestamp(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// Returns the day that a delivery without a time has: the one of its midnight in UTC.
@@ -203,6 +244,37 @@ mod tests {
         assert_eq!(LONDON.delivery_date("2020-08-03T23:30:00.000Z"), Some(date("2020-08-04")));
         assert_eq!(monday(date("2026-08-09")), date("2026-08-03"));
         assert_eq!(monday(date("2026-08-03")), date("2026-08-03"));
+    }
+
+    #[test]
+    fn days_of_filters_are_those_of_the_zone() {
+        let date = |text: &str| text.parse::<NaiveDate>().unwrap();
+        let summer = date("2026-08-03");
+        assert_eq!(LONDON.from(summer), "2026-08-02T23:00:00.000Z");
+        assert_eq!(LONDON.until(summer), "2026-08-03T22:59:59.999Z");
+        let (change, winter) = (date("2026-10-25"), date("2026-12-03"));
+        assert_eq!(LONDON.from(change), "2026-10-24T23:00:00.000Z");
+        assert_eq!(LONDON.until(change), "2026-10-25T23:59:59.999Z");
+        assert_eq!(LONDON.from(winter), "2026-12-03T00:00:00.000Z");
+        // A delivery on 3 August is one in New York too.
+        let new_york = Clock { zone: Tz::America__New_York };
+        assert_eq!(
+            (new_york.from(summer), new_york.until(summer)),
+            ("2026-08-03".into(), "2026-08-03".into())
+        );
+    }
+
+    #[test]
+    fn a_delivery_with_a_time_is_typed_in_the_zone() {
+        let typed = "Tue 4 Aug 2026 00:30";
+        assert_eq!(LONDON.typed_delivery("2026-08-03T23:30:00.000Z"), typed);
+        assert_eq!(LONDON.parse_delivery(typed).as_deref(), Some("2026-08-03T23:30:00.000Z"));
+        assert_eq!(LONDON.parse_delivery("4/8/2026 7:05").as_deref(), Some("2026-08-04T06:05:00.000Z"));
+        assert_eq!(LONDON.parse_delivery("4 Aug 2026").as_deref(), Some("2026-08-04"));
+        assert_eq!(LONDON.typed_delivery("2026-08-04T00:00:00.000Z"), "Tue 4 Aug 2026");
+        for text in ["4 Aug 2026 25:00", "07:30", "", "soon"] {
+            assert_eq!(LONDON.parse_delivery(text), None, "{text}");
+        }
     }
 
     #[test]

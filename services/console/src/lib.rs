@@ -10,6 +10,7 @@ mod fields;
 mod format;
 mod guard;
 mod handlers;
+mod import;
 mod loads;
 mod login;
 mod market;

@@ -1,5 +1,6 @@
 //! Calls of the three services, each with the token of the person who is logged in.
 
+pub(crate) mod batch;
 pub(crate) mod connections;
 pub(crate) mod market;
 pub(crate) mod model;
@@ -11,7 +12,7 @@ use anyhow::anyhow;
 use common::RequestContext;
 use reqwest::header;
 use reqwest::multipart::Form;
-use reqwest::{Client, Method, RequestBuilder, Response};
+use reqwest::{Body, Client, Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -32,6 +33,9 @@ const SLOW_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Time for a file to be stored.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Time for a batch of loads, which waits for its turn.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Time for a download or a stream of events, which the services end after 30 minutes.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -267,6 +271,27 @@ impl<'a> Caller<'a> {
         Ok(stored.id)
     }
 
+    /// Begins to send a batch of loads, whose form arrives meanwhile. The response may be an error, which says what is
+    /// wrong with the rows. The future does not need the person's request any more.
+    pub(crate) fn send_batch(
+        &self,
+        media_type: &str,
+        form: Body,
+        key: Option<&str>,
+    ) -> impl Future<Output = Result<Response, CallError>> + Send + use<> {
+        let service = Service::Logistics;
+        let request = self.api.call(service, Method::POST, "/v1/loads/batch", self.token, self.context);
+        let mut request = request.timeout(BATCH_TIMEOUT).header(header::CONTENT_TYPE, media_type).body(form);
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
+        let address = self.api.addresses[service as usize].clone();
+        async move {
+            let sent = request.send().await;
+            available(service, sent.map_err(|error| away(service, explained(error, &address)))?)
+        }
+    }
+
     /// Opens a download or a stream of events. `headers` of the browser's request are passed on.
     pub(crate) async fn open(
         &self,
@@ -285,16 +310,22 @@ impl<'a> Caller<'a> {
         let sent = request.send().await;
         let response =
             sent.map_err(|error| away(service, explained(error, &self.api.addresses[service as usize])))?;
-        let status = response.status();
-        match status.as_u16() {
-            200..=399 => Ok(response),
-            401 => Err(CallError::LoggedOut),
-            500.. => Err(away(service, anyhow!("it answers {status}"))),
-            code => {
-                let refusal: Refusal = response.json().await.unwrap_or_default();
-                Err(CallError::Refused(Box::new(Refusal { status: code, ..refusal })))
-            }
+        let response = available(service, response)?;
+        let status = response.status().as_u16();
+        if status < 400 {
+            return Ok(response);
         }
+        let refusal: Refusal = response.json().await.unwrap_or_default();
+        Err(CallError::Refused(Box::new(Refusal { status, ..refusal })))
+    }
+}
+
+/// Returns the response unless the service is away or refuses the token.
+fn available(service: Service, response: Response) -> Result<Response, CallError> {
+    match response.status() {
+        status if status.as_u16() == 401 => Err(CallError::LoggedOut),
+        status if status.is_server_error() => Err(away(service, anyhow!("it answers {status}"))),
+        _ => Ok(response),
     }
 }
 

@@ -214,6 +214,7 @@ pub(crate) struct ActionResults {
     pub(crate) unchanged: u64,
     pub(crate) failed: u64,
     pub(crate) results: Vec<ActionResult>,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// The outcome for one load.
@@ -254,4 +255,20 @@ pub(crate) struct Usage {
     pub(crate) bytes: u64,
     pub(crate) files: u64,
     pub(crate) maximum_bytes: u64,
+}
+
+/// A driver of the address book.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct KnownDriver {
+    pub(crate) driver_id: String,
+    pub(crate) name: Option<String>,
+}
+
+/// Something that looks wrong and is accepted.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Warning {
+    pub(crate) message: String,
+    pub(crate) data: Value,
 }

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use super::extract::PostForm;
-use super::loads::find_organisations;
+use super::loads::{borrowed, find_drivers, find_organisations};
 use super::{html, html_with, new_key};
 use crate::Console;
 use crate::api::model::{ActionResults, Load};
@@ -17,8 +17,11 @@ use crate::views::loads::{Confirmation, outcome};
 use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
-/// The most ids that the API reads at once.
+/// The most ids that the API reads at once, and the most that it changes.
 const MAX_IDS: usize = 100;
+const MAX_ACTIONS: usize = 200;
+/// The most loads that are changed with one form.
+const MAX_ALL: usize = 1_000;
 
 /// Asks whether to do it, and for what it needs.
 pub(super) async fn confirm(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
@@ -32,21 +35,34 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
     if ids.is_empty() {
         return show(&console, &form, Some("Select at least one load.")).await;
     }
-    let mut body = json!({"action": action, "ids": ids});
-    for name in ["reason", "carrierId"] {
-        if !fields.get(name).is_empty() {
-            body[name] = json!(fields.get(name));
+    let caller = user.caller(&console.api);
+    let mut results = ActionResults::default();
+    for (number, ids) in ids.chunks(MAX_ACTIONS).enumerate() {
+        let mut body = json!({"action": action, "ids": ids});
+        for name in ["reason", "carrierId", "driverId"] {
+            if !fields.get(name).is_empty() {
+                body[name] = json!(fields.get(name));
+            }
+        }
+        let key = format!("{}-{number}", fields.get("key"));
+        let write = Write { key: Some(&key), revision: None };
+        let path = "/v1/loads/actions";
+        let done = caller.send_json(Service::Logistics, Method::POST, path, Some(&body), write).await;
+        match done {
+            Ok(done) => {
+                let done: ActionResults = serde_json::from_value(done).map_err(anyhow::Error::from)?;
+                results.done += done.done;
+                results.unchanged += done.unchanged;
+                results.failed += done.failed;
+                results.results.extend(done.results);
+                results.warnings = done.warnings;
+            }
+            Err(CallError::Refused(refusal)) => {
+                return show(&console, &form, Some(&sentence(&refusal))).await;
+            }
+            Err(error) => return Err(Failure::from(error).keeping("/loads/actions/run", fields.clone())),
         }
     }
-    let caller = user.caller(&console.api);
-    let write = Write { key: Some(fields.get("key")), revision: None };
-    let path = "/v1/loads/actions";
-    let done = caller.send_json(Service::Logistics, Method::POST, path, Some(&body), write).await;
-    let results: ActionResults = match done {
-        Ok(results) => serde_json::from_value(results).map_err(anyhow::Error::from)?,
-        Err(CallError::Refused(refusal)) => return show(&console, &form, Some(&sentence(&refusal))).await,
-        Err(error) => return Err(Failure::from(error).keeping("/loads/actions/run", fields.clone())),
-    };
     let loads = find_loads(&caller, &ids).await?;
     let list = ListQuery::parse(fields.get("list")).encoded();
     let page = outcome(user, action, &list, &results, &loads);
@@ -57,21 +73,33 @@ async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result
     let PostForm { user, fields } = form;
     let caller = user.caller(&console.api);
     let action = fields.get("action");
-    let ids = fields.all("ids");
-    if !["cancel", "accept", "sendToCarrier"].contains(&action) {
+    if !["cancel", "accept", "sendToCarrier", "sendToDriver"].contains(&action) {
         return Err(Failure::NotFound);
     }
-    let (loads, organisations) =
-        futures_util::join!(find_loads(&caller, &ids), find_organisations(&caller, user.is_driver()));
-    let loads = loads?;
+    let list = ListQuery::parse(fields.get("list"));
+    let selected = async {
+        if fields.get("all").is_empty() {
+            Ok((find_loads(&caller, &fields.all("ids")).await?, 0))
+        } else {
+            find_all(&caller, &list.parameters(user.is_driver(), console.clock)).await
+        }
+    };
+    let (loads, organisations, drivers) = futures_util::join!(
+        selected,
+        find_organisations(&caller, user.is_driver()),
+        find_drivers(&caller, action == "sendToDriver"),
+    );
+    let (loads, too_many) = loads?;
     let error = error.or_else(|| loads.is_empty().then_some("Select at least one load in the list."));
     let page = Confirmation {
         user,
         action,
         loads: &loads,
-        list: &ListQuery::parse(fields.get("list")).encoded(),
+        list: &list.encoded(),
         key: &new_key(),
         organisations: &organisations,
+        drivers: &drivers,
+        too_many,
         typed: fields,
         error,
     };
@@ -89,4 +117,29 @@ async fn find_loads(caller: &Caller<'_>, ids: &[&str]) -> Result<Vec<Load>, Call
         loads.extend(caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads/by-ids", &query).await?.value);
     }
     Ok(loads)
+}
+
+/// Reads the loads that a list finds, and how many there are beyond the most of one action.
+async fn find_all(
+    caller: &Caller<'_>,
+    filters: &[(&'static str, String)],
+) -> Result<(Vec<Load>, u64), CallError> {
+    let (mut loads, mut cursor, mut total) = (Vec::new(), None::<String>, 0);
+    while loads.len() < MAX_ALL {
+        let mut query = borrowed(filters);
+        query.push(("limit", "100"));
+        match &cursor {
+            Some(cursor) => query.push(("cursor", cursor)),
+            None => query.push(("count", "true")),
+        }
+        let page = caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &query).await?;
+        total = page.total.unwrap_or(total);
+        loads.extend(page.value);
+        cursor = page.next;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let further = total.saturating_sub(loads.len() as u64);
+    Ok((loads, further))
 }

@@ -191,7 +191,7 @@ pub(super) async fn submit(
                 let outcome =
                     act(&console, &user, action, load.clone(), fields, captured_at.as_deref()).await?;
                 match outcome {
-                    Outcome::Done => return Ok((load, Answer::Done)),
+                    Outcome::Done(_) => return Ok((load, Answer::Done)),
                     Outcome::Again(again) => (again.status, again.errors),
                 }
             }

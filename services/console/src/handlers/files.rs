@@ -64,7 +64,11 @@ pub(super) async fn download_of(
 ) -> Result<HttpResponse, Failure> {
     let header = |name: &'static str| Some((name, request.headers().get(name)?.to_str().ok()?));
     let headers: Vec<_> = REQUEST_HEADERS.into_iter().filter_map(header).collect();
-    let reply = caller.open(service, path, query, &headers).await?;
+    pass_on(caller.open(service, path, query, &headers).await?)
+}
+
+/// Passes the response of a service on while it arrives.
+pub(super) fn pass_on(reply: reqwest::Response) -> Result<HttpResponse, Failure> {
     let status = actix_web::http::StatusCode::from_u16(reply.status().as_u16());
     let mut response = HttpResponse::build(status.map_err(anyhow::Error::from)?);
     for name in RESPONSE_HEADERS {

@@ -5,17 +5,19 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use maud::html as markup;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::events::find_position;
 use super::extract::PostForm;
-use super::loads::{borrowed, find_organisations};
+use super::loads::{borrowed, find_drivers, find_organisations};
 use super::{html, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::{Driver, Event, FileInfo, Load, Named};
 use crate::api::{CallError, Caller, FieldError, Reply, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::loads::{Action, Conflict, Form, ListQuery, changed, conflicts, offered};
+use crate::loads::{
+    Action, Conflict, Form, ListQuery, changed, conflicts, offered, warning_codes, warning_sentence,
+};
 use crate::user::{Failure, User};
 use crate::views::forms::{FormView, Suggestions, notices};
 use crate::views::load::{LoadView, file_ids};
@@ -40,7 +42,7 @@ pub(super) async fn page(
     let list = ListQuery::parse(parameters.get("list"));
     let path = load_path(&id);
     let (events_path, drivers_path) = (format!("{path}/events"), format!("{path}/drivers"));
-    let list_page = list.page(user.is_driver());
+    let list_page = list.page(user.is_driver(), console.clock);
     let list_page = borrowed(&list_page);
     let (load, events, drivers, position, listed) = futures_util::join!(
         caller.get::<Load>(Service::Logistics, &path, &[]),
@@ -77,12 +79,17 @@ pub(super) async fn page(
         list: &list.path(),
         missing: &missing,
         position: position.as_ref(),
-        done: parameters.find("done").and_then(Action::of_slug).map(done),
+        done: match parameters.get("done") {
+            "new" => Some("The load is created."),
+            slug => Action::of_slug(slug).map(done),
+        },
+        warnings: &parameters.all("warning").into_iter().filter_map(warning_sentence).collect::<Vec<_>>(),
+        may_copy: user.person.organisation_id.is_some() && !user.person.is_viewer && !user.person.is_weigher,
     };
     Ok(html(&document(&user, Section::Loads, &load.reference, &view.markup())))
 }
 
-fn load_path(id: &str) -> String {
+pub(super) fn load_path(id: &str) -> String {
     let id: String = id.chars().take(MAX_ID_CHARS).collect();
     format!("/v1/loads/{}", segment(&id))
 }
@@ -178,7 +185,7 @@ pub(super) async fn form(
 ) -> Result<HttpResponse, Failure> {
     let action = path.action()?;
     let load = find_load(&user.caller(&console.api), &path.id).await?;
-    let form = Form::new(action, &load, &user.person);
+    let form = Form::new(action, &load, &user.person).in_zone(console.clock);
     let initial = form.initial(&load, console.clock);
     let shown = Shown {
         form: &form,
@@ -242,7 +249,7 @@ async fn show(
     Ok(html_with(shown.status, &document(user, Section::Loads, &title, &body)))
 }
 
-async fn find_suggestions(caller: &Caller<'_>, form: &Form, is_driver: bool) -> Suggestions {
+pub(super) async fn find_suggestions(caller: &Caller<'_>, form: &Form, is_driver: bool) -> Suggestions {
     let has = |name: &str| form.fields.iter().any(|field| field.name == name);
     let commodities = async {
         if !has("commodityId") {
@@ -251,21 +258,14 @@ async fn find_suggestions(caller: &Caller<'_>, form: &Form, is_driver: bool) -> 
         let found = caller.get::<Vec<Named>>(Service::Logistics, "/v1/commodities", &[]).await;
         found.map(|reply| reply.value).unwrap_or_default()
     };
-    let drivers = async {
-        if !has("driverId") {
-            return Vec::new();
+    let drivers = find_drivers(caller, has("driverId"));
+    let organisations = async {
+        if has("carrierId") || has("organisationId") {
+            find_organisations(caller, is_driver).await
+        } else {
+            Vec::new()
         }
-        let found = caller.get::<Vec<Value>>(Service::Logistics, "/v1/drivers", &[("limit", "100")]).await;
-        let found = found.map(|reply| reply.value).unwrap_or_default();
-        let text = |driver: &Value, name: &str| driver[name].as_str().map(str::to_owned);
-        let pair = |driver: &Value| {
-            let id = text(driver, "driverId")?;
-            Some((id.clone(), text(driver, "name").unwrap_or(id)))
-        };
-        found.iter().filter_map(pair).collect()
     };
-    let organisations =
-        async { if has("carrierId") { find_organisations(caller, is_driver).await } else { Vec::new() } };
     let (commodities, organisations, drivers) = futures_util::join!(commodities, organisations, drivers);
     Suggestions { commodities, organisations, drivers }
 }
@@ -287,9 +287,11 @@ pub(super) async fn submit(
     };
     let place = format!("/loads/{}/{}", segment(&path.id), action.slug());
     match result.await.map_err(|failure| failure.keeping(&place, sent))? {
-        Outcome::Done => {
+        Outcome::Done(warnings) => {
             let to = format!("/loads/{}", segment(&path.id));
-            Ok(see_other(&with_query(&to, &[("done", action.slug())])))
+            let warnings = warnings.iter().map(|code| ("warning", code.as_str()));
+            let query: Vec<_> = std::iter::once(("done", action.slug())).chain(warnings).collect();
+            Ok(see_other(&with_query(&to, &query)))
         }
         Outcome::Again(again) => {
             let Again { load, form, typed, was, revision, errors, conflicts, status } = *again;
@@ -303,7 +305,8 @@ pub(super) async fn submit(
 
 /// What became of a form.
 pub(super) enum Outcome {
-    Done,
+    /// With the codes of warnings.
+    Done(Vec<String>),
     Again(Box<Again>),
 }
 
@@ -375,7 +378,7 @@ async fn send_changes(
 ) -> Result<Outcome, Failure> {
     let caller = user.caller(&console.api);
     let form = match action {
-        Action::Edit => Form::of_edit(&typed),
+        Action::Edit => Form::of_edit(&typed).in_zone(console.clock),
         _ => Form::new(action, &load, &user.person),
     };
     let (typed, was) = chosen(&form, typed);
@@ -396,7 +399,7 @@ async fn send_changes(
     let names = changed(&merged(&sent.typed, &sent.was), &sent.form.all_names());
     let names = with_carrier(names, &sent.typed);
     if names.is_empty() && action == Action::Edit {
-        return Ok(Outcome::Done);
+        return Ok(Outcome::Done(Vec::new()));
     }
     let (mut revision, mut key) = (sent.revision(), sent.key());
     let method = if action == Action::Edit { Method::PATCH } else { Method::POST };
@@ -409,7 +412,10 @@ async fn send_changes(
         let key = key.take().filter(|_| action != Action::Edit);
         let write = Write { key: key.as_deref(), revision: Some(&revision) };
         let answer = caller.send_json(Service::Logistics, method.clone(), &path, Some(&body), write).await;
-        let Err(error) = answer else { return Ok(Outcome::Done) };
+        let error = match answer {
+            Ok(answer) => return Ok(Outcome::Done(warning_codes(&answer))),
+            Err(error) => error,
+        };
         if error.refused_with(StatusCode::PRECONDITION_FAILED).is_none() {
             return refused(error, load, sent);
         }
@@ -539,7 +545,10 @@ pub(super) async fn act(
     let write = Write { key: key.as_deref(), revision: None };
     let caller = user.caller(&console.api);
     let answer = caller.send_json(Service::Logistics, Method::POST, &path, body, write).await;
-    let Err(error) = answer else { return Ok(Outcome::Done) };
+    let error = match answer {
+        Ok(answer) => return Ok(Outcome::Done(warning_codes(&answer))),
+        Err(error) => error,
+    };
     if error
         .refused_with(StatusCode::CONFLICT)
         .is_some_and(|refusal| refusal.code == "idempotency_key_reused")
@@ -552,7 +561,7 @@ pub(super) async fn act(
             _ => "",
         };
         if find_load(&caller, &load.id).await?.status == recorded {
-            return Ok(Outcome::Done);
+            return Ok(Outcome::Done(Vec::new()));
         }
         let message = "This form was sent before, and the load shows what was recorded then. Send it again only if \
             something else is to be recorded.";

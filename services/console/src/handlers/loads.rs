@@ -9,7 +9,7 @@ use super::events::find_position;
 use super::files::download;
 use super::{html_with, optional};
 use crate::Console;
-use crate::api::model::{Load, Named, Party, Summary};
+use crate::api::model::{KnownDriver, Load, Named, Party, Summary};
 use crate::api::{CallError, Caller, Service};
 use crate::loads::ListQuery;
 use crate::user::{Failure, User};
@@ -25,7 +25,7 @@ pub(super) async fn page(
     let query = ListQuery::parse(request.query_string());
     let caller = user.caller(&console.api);
     let is_driver = user.is_driver();
-    let (page, filters) = (query.page(is_driver), query.parameters(is_driver));
+    let (page, filters) = (query.page(is_driver, console.clock), query.parameters(is_driver, console.clock));
     let (page, filters) = (borrowed(&page), borrowed(&filters));
     let (loads, summary, commodities, organisations, position) = futures_util::join!(
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &page),
@@ -72,7 +72,7 @@ pub(super) async fn export(
     path: Path<ExportPath>,
 ) -> Result<HttpResponse, Failure> {
     let query = ListQuery::parse(request.query_string());
-    let mut parameters = query.parameters(user.is_driver());
+    let mut parameters = query.parameters(user.is_driver(), console.clock);
     parameters.extend(query.order());
     match path.format.as_str() {
         "xlsx" => parameters.push(("format", "XLSX".to_owned())),
@@ -96,4 +96,17 @@ pub(super) async fn find_organisations(caller: &Caller<'_>, is_driver: bool) -> 
     let found = caller.get::<Vec<Party>>(Service::Logistics, "/v1/organisations", &[("limit", "100")]).await;
     let found = found.map(|reply| reply.value).unwrap_or_default();
     found.into_iter().filter_map(|party| Some((party.id?, party.name))).collect()
+}
+
+/// Returns the ids and names of drivers in the address book, if they are wanted.
+pub(super) async fn find_drivers(caller: &Caller<'_>, are_wanted: bool) -> Vec<(String, String)> {
+    if !are_wanted {
+        return Vec::new();
+    }
+    let found = caller.get::<Vec<KnownDriver>>(Service::Logistics, "/v1/drivers", &[("limit", "100")]).await;
+    let found = found.map(|reply| reply.value).unwrap_or_default();
+    found
+        .into_iter()
+        .map(|driver| (driver.driver_id.clone(), driver.name.unwrap_or(driver.driver_id)))
+        .collect()
 }

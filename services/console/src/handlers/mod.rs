@@ -1,22 +1,33 @@
 //! The pages and forms by their addresses.
 
 mod actions;
+mod board;
 mod connections;
 mod driver;
 mod enquiries;
 mod events;
+mod events;
+mod extract;
 mod extract;
 mod files;
+mod files;
+mod import;
+mod import_upload;
 mod library;
 mod listing;
 mod listing_form;
 mod load;
+mod load;
 mod loads;
+mod loads;
+mod login;
 mod login;
 mod market;
 mod moderation;
+mod new_load;
 mod operations;
 mod personal_data;
+mod sheet;
 mod today;
 mod uploads;
 mod webhooks;
@@ -41,6 +52,9 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/loads/export.{format}", loads::export)
         .post("/loads/actions", actions::confirm)
         .post("/loads/actions/run", actions::run)
+        .get("/loads/new", new_load::form)
+        .post("/loads/new", new_load::submit)
+        .get("/loads/{id}/sheet", sheet::load)
         .get("/loads/{id}", load::page)
         .get("/loads/{id}/{action}", load::form)
         .post("/loads/{id}/{action}", load::submit)
@@ -92,6 +106,17 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/operations", operations::page)
         .post("/operations/log", operations::set_log)
         .post("/operations/cache", operations::clear_cache)
+        .get("/board", board::page)
+        .get("/board/sheet", board::sheet)
+        .post("/board/assign", board::assign)
+        .get("/import", import::page)
+        .post("/import/check", import::check)
+        .post("/import/run", import::run)
+        .post("/import/problems.{format}", import::problems)
+        .get("/import/template.{format}", import::template)
+        .get("/import/wait", import::wait)
+        .get("/import/batches/{id}/undo", import::undo_form)
+        .post("/import/batches/{id}/undo", import::undo)
         .get("/events", events::stream)
         .get("/files", library::page)
         .post("/files/upload", library::upload)

@@ -10,7 +10,7 @@ use super::{html, optional, see_other};
 use crate::Console;
 use crate::api::model::{Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
-use crate::format::{monday, number};
+use crate::format::{Clock, monday, number};
 use crate::user::{Failure, User};
 use crate::views::loads::counted;
 use crate::views::today::{DAYS, Shown, Tile, TodayView};
@@ -27,12 +27,16 @@ struct TileQuery {
 }
 
 impl TileQuery {
-    fn statuses(label: &'static str, statuses: &[&str], dates: Option<(NaiveDate, NaiveDate)>) -> Self {
+    fn statuses(
+        label: &'static str,
+        statuses: &[&str],
+        (clock, dates): (Clock, Option<(NaiveDate, NaiveDate)>),
+    ) -> Self {
         let mut list: Vec<_> = statuses.iter().map(|status| ("status", (*status).to_owned())).collect();
         let mut parameters = vec![("f:status", statuses.join(","))];
         if let Some((from, to)) = dates {
             list.extend([("from", from.to_string()), ("to", to.to_string())]);
-            parameters.extend([("startDateISO", from.to_string()), ("endDateISO", to.to_string())]);
+            parameters.extend([("startDateISO", clock.from(from)), ("endDateISO", clock.until(to))]);
         }
         Self { label, list, parameters }
     }
@@ -59,18 +63,19 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
         return Ok(see_other("/driver"));
     }
     let caller = user.caller(&console.api);
-    let today = console.clock.today();
+    let clock = console.clock;
+    let today = clock.today();
     let week = (monday(today), monday(today) + Days::new(6));
     let last_week = (week.0 - Days::new(7), today - Days::new(7));
     let queries = [
-        TileQuery::statuses("Due today", &["upcoming", "collected"], Some((today, today))),
-        TileQuery::statuses("On the road", &["collected"], None),
+        TileQuery::statuses("Due today", &["upcoming", "collected"], (clock, Some((today, today)))),
+        TileQuery::statuses("On the road", &["collected"], (clock, None)),
         TileQuery::flag("Overdue", "overdue", "overdue"),
         TileQuery::flag("Awaiting acceptance", "awaiting", "awaitsAcceptance"),
-        TileQuery::statuses("Delivered this week", &["completed"], Some(week)),
+        TileQuery::statuses("Delivered this week", &["completed"], (clock, Some(week))),
     ];
-    let before = TileQuery::statuses("", &["completed"], Some(last_week));
-    let days = TileQuery::statuses("", &["completed"], Some((today - Days::new(DAYS - 1), today)));
+    let before = TileQuery::statuses("", &["completed"], (clock, Some(last_week)));
+    let days = TileQuery::statuses("", &["completed"], (clock, Some((today - Days::new(DAYS - 1), today))));
     let rejected = [("f:status", "rejected"), ("limit", MAX_REJECTED)];
 
     let (tiles, before, days, rejected, waiting) = futures_util::join!(
@@ -95,7 +100,7 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
         sentences.extend((total > 0).then(|| format!("{}{}", counted(total, what.0), what.1)));
     }
     let view = TodayView {
-        clock: console.clock,
+        clock,
         today,
         tiles: &shown,
         days: days.as_deref(),

@@ -22,7 +22,7 @@ const fn filter(name: &'static str, parameter: &'static str, label: &'static str
     Filter { name, parameter, label }
 }
 
-const FILTERS: [Filter; 12] = [
+const FILTERS: [Filter; 14] = [
     filter("q", "query", "Words"),
     filter("status", "f:status", "Status"),
     filter("carrier", "f:carrierId", "Haulier"),
@@ -30,6 +30,8 @@ const FILTERS: [Filter; 12] = [
     filter("commodity", "f:commodityId", "Commodity"),
     filter("tag", "f:tag", "Tag"),
     filter("batch", "f:batchId", "Import"),
+    filter("creator", "f:createdBy", "Entered by"),
+    filter("driver", "f:driverId", "Driver"),
     filter("week", "", "Week of"),
     filter("from", "startDateISO", "From"),
     filter("to", "endDateISO", "To"),
@@ -49,6 +51,22 @@ pub(crate) const SORTS: [(&str, &str, &str); 8] = [
     ("status", "status", "Status"),
 ];
 
+/// The columns that a list may have besides the reference and the status: the name in the address, the heading, and
+/// whether the list has them unless others are chosen.
+pub(crate) const COLUMNS: [(&str, &str, bool); 11] = [
+    ("delivery", "Delivery", true),
+    ("organiser", "Organiser", true),
+    ("haulier", "Haulier", true),
+    ("commodity", "Commodity", true),
+    ("planned", "Planned t", true),
+    ("net", "Net t", true),
+    ("vehicle", "Vehicle", true),
+    ("ticket", "Ticket", false),
+    ("from", "From", false),
+    ("to", "To", false),
+    ("tags", "Tags", false),
+];
+
 /// The query of a list. Parameters that it does not know are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListQuery(Vec<(String, String)>);
@@ -65,7 +83,7 @@ impl ListQuery {
     /// Parses the query of an address. Empty values count as absent.
     pub(crate) fn parse(query: &str) -> Self {
         let is_known = |name: &str| {
-            ["sort", "cursor"].contains(&name) || FILTERS.iter().any(|filter| filter.name == name)
+            ["sort", "cursor", "col"].contains(&name) || FILTERS.iter().any(|filter| filter.name == name)
         };
         let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
         let known = pairs.map(|(name, value)| {
@@ -87,18 +105,28 @@ impl ListQuery {
         self.0.iter().any(|(known, own)| known == name && own == value)
     }
 
-    /// Returns the filters as parameters of the API. `is_driver`: of the loads that were sent to the caller.
-    pub(crate) fn parameters(&self, is_driver: bool) -> Vec<(&'static str, String)> {
+    /// Returns true if the list has this column.
+    pub(crate) fn has_column(&self, name: &str) -> bool {
+        let is_usual = COLUMNS.iter().any(|(known, _, is_usual)| *known == name && *is_usual);
+        if self.get("col").is_some() { self.has("col", name) } else { is_usual }
+    }
+
+    /// Returns the filters as parameters of the API. `is_driver`: of the loads that were sent to the caller. Days are
+    /// those of the zone of the clock.
+    pub(crate) fn parameters(&self, is_driver: bool, clock: Clock) -> Vec<(&'static str, String)> {
         let mut parameters = Vec::new();
         for (name, value) in &self.0 {
             let Some(filter) = FILTERS.iter().find(|filter| filter.name == name) else { continue };
             match (filter.name, parse_date(value)) {
                 ("week", Some(day)) => {
                     let first = monday(day);
-                    parameters.push(("startDateISO", first.to_string()));
-                    parameters.push(("endDateISO", (first + Days::new(6)).to_string()));
+                    parameters.push(("startDateISO", clock.from(first)));
+                    parameters.push(("endDateISO", clock.until(first + Days::new(6))));
                 }
                 ("week", None) => parameters.push(("startDateISO", value.clone())),
+                ("from", Some(day)) => parameters.push((filter.parameter, clock.from(day))),
+                ("to", Some(day)) => parameters.push((filter.parameter, clock.until(day))),
+                ("driver", _) if is_driver => {}
                 ("overdue" | "awaiting", _) => parameters.push((filter.parameter, "true".to_owned())),
                 _ => parameters.push((filter.parameter, value.clone())),
             }
@@ -117,8 +145,8 @@ impl ListQuery {
     }
 
     /// Returns the parameters of a page of the list: filters, order, cursor and number of rows.
-    pub(crate) fn page(&self, is_driver: bool) -> Vec<(&'static str, String)> {
-        let mut parameters = self.parameters(is_driver);
+    pub(crate) fn page(&self, is_driver: bool, clock: Clock) -> Vec<(&'static str, String)> {
+        let mut parameters = self.parameters(is_driver, clock);
         parameters.extend(self.order());
         parameters.push(("limit", ROWS.to_owned()));
         parameters.extend(self.get("cursor").map(|cursor| ("cursor", cursor.to_owned())));
@@ -198,10 +226,10 @@ mod tests {
     fn filters_become_parameters() {
         let query =
             ListQuery::parse("week=2020-08-05&status=upcoming&status=collected&q=&x=1&overdue=on&sort=-net");
-        let parameters = query.parameters(true);
+        let parameters = query.parameters(true, CLOCK);
         let expected = [
-            ("startDateISO", "2020-08-03"),
-            ("endDateISO", "2020-08-09"),
+            ("startDateISO", "2020-08-02T23:00:00.000Z"),
+            ("endDateISO", "2020-08-09T22:59:59.999Z"),
             ("f:status", "upcoming"),
             ("f:status", "collected"),
             ("overdue", "true"),
@@ -210,13 +238,17 @@ mod tests {
         assert_eq!(parameters, expected.map(|(name, value)| (name, value.to_owned())));
         assert_eq!(query.order(), [("sortBy", "weightNet".to_owned()), ("sortDesc", "true".to_owned())]);
         assert_eq!(ListQuery::parse("from=Wed+5+Aug+2020").get("from"), Some("2020-08-05"));
-        let unknown = ListQuery::parse("week=soon&week=-262143-01-01").parameters(false);
+        let unknown = ListQuery::parse("week=soon&week=-262143-01-01").parameters(false, CLOCK);
         assert_eq!(
             unknown.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
             ["startDateISO"; 2],
             "refused by the API"
         );
-        assert_eq!(ListQuery::parse(&"q=a&".repeat(1_000)).parameters(false).len(), MAX_FILTERS);
+        assert_eq!(ListQuery::parse(&"q=a&".repeat(1_000)).parameters(false, CLOCK).len(), MAX_FILTERS);
+        let tag = ListQuery::parse("tag=a&col=ticket&col=net");
+        assert_eq!(tag.parameters(false, CLOCK), [("f:tag", "a".to_owned())]);
+        assert!(tag.has_column("ticket") && !tag.has_column("vehicle"));
+        assert!(ListQuery::default().has_column("vehicle") && !ListQuery::default().has_column("ticket"));
         assert_eq!(ListQuery::parse("sort=password").order(), [], "the order of the API");
     }
 

@@ -6,7 +6,7 @@ use super::actions::{Action, editable};
 use crate::api::FieldError;
 use crate::api::model::{Load, Quality};
 use crate::fields::Fields;
-use crate::format::{Clock, is_day, parse_date, parse_number, typed_date, typed_number, typed_tonnes};
+use crate::format::{Clock, NumberError, parse_number, typed_number, typed_tonnes};
 use crate::session::Person;
 
 /// Measures of quality: the name in the API, and what people read.
@@ -89,6 +89,9 @@ pub(crate) enum Kind {
     Choice(&'static [(&'static str, &'static str)]),
 }
 
+/// The zone of times in forms, unless [`Form::in_zone`] sets another.
+const LONDON: Clock = Clock { zone: chrono_tz::Europe::London };
+
 const fn field(name: &'static str, label: &'static str, kind: Kind) -> Field {
     Field { name, label, kind, is_required: false }
 }
@@ -99,7 +102,7 @@ const fn required(name: &'static str, label: &'static str, kind: Kind) -> Field 
 
 const EDIT: [Field; 12] = [
     required("reference", "Reference", Kind::Text),
-    required("deliveryDateISO", "Delivery", Kind::Date),
+    required("deliveryDateISO", "Delivery, with a time if there is one", Kind::Date),
     required("commodityId", "Commodity", Kind::Commodity),
     field("weight", "Planned, t", Kind::Tonnes),
     field("weightNet", "Net, t", Kind::Tonnes),
@@ -110,6 +113,25 @@ const EDIT: [Field; 12] = [
     field("vehicleRegistration", "Vehicle", Kind::Text),
     field("ticketNumber", "Ticket", Kind::Text),
     field("tags", "Tags, separated by commas", Kind::Tags),
+];
+/// The field of the dates of new loads, one in each line.
+pub(crate) const DATES: &str = "dates";
+const NEW: [Field; 10] = [
+    required("reference", "Reference", Kind::Text),
+    required(DATES, "Delivery dates, one in each line", Kind::LongText),
+    required("commodityId", "Commodity", Kind::Commodity),
+    required("weight", "Planned, t", Kind::Tonnes),
+    field("pickupPostcode", "From, postcode", Kind::Text),
+    field("dropoffPostcode", "To, postcode", Kind::Text),
+    field("carrierId", "Haulier, id", Kind::Organisation),
+    field("carrierName", "Name of the haulier", Kind::Text),
+    field("vehicleRegistration", "Vehicle", Kind::Text),
+    field("tags", "Tags, separated by commas", Kind::Tags),
+];
+/// What replaces the haulier if the own organisation carries the load.
+const FOR_ANOTHER: [Field; 2] = [
+    field("organisationId", "For whom, id", Kind::Organisation),
+    field("organisationName", "Name of whom it is for", Kind::Text),
 ];
 const WEIGHED: [Field; 5] = [
     field("weightGross", "Gross, t", Kind::Tonnes),
@@ -122,6 +144,8 @@ const WEIGHED: [Field; 5] = [
 /// The form of an action.
 pub(crate) struct Form {
     action: Action,
+    /// Reads times of deliveries.
+    clock: Clock,
     pub(crate) fields: Vec<Field>,
     /// Whether it also takes [`MEASURES`], as fields `quality.MEASURE`.
     pub(crate) has_quality: bool,
@@ -135,7 +159,21 @@ impl Form {
     pub(crate) fn of_edit(typed: &Fields) -> Self {
         let is_in_form = |field: &Field| typed.find(&format!("was.{}", field.name)).is_some();
         let fields = EDIT.into_iter().filter(is_in_form).collect();
-        Self { action: Action::Edit, fields, has_quality: false, has_files: false }
+        Self { action: Action::Edit, clock: LONDON, fields, has_quality: false, has_files: false }
+    }
+
+    /// Returns the form of new loads, which the own organisation orders or carries.
+    pub(crate) fn of_new(carries: bool, clock: Clock) -> Self {
+        let of_another = FOR_ANOTHER.iter().filter(|_| carries);
+        let is_usual = |field: &&Field| !(carries && field.name.starts_with("carrier"));
+        let fields = NEW.iter().filter(is_usual).chain(of_another).copied().collect();
+        // Nothing that is special to an action applies to it.
+        Self { action: Action::Accept, clock, fields, has_quality: false, has_files: false }
+    }
+
+    /// Returns the form with times of deliveries in the zone of a clock.
+    pub(crate) fn in_zone(self, clock: Clock) -> Self {
+        Self { clock, ..self }
     }
 
     /// Returns true if the fields begin with what the load has, so that only what differs is sent.
@@ -149,9 +187,7 @@ impl Form {
         let fields = match action {
             Action::Edit => {
                 let names = editable(load, person);
-                // The field takes a day, and would lose the time of a delivery that has one.
-                let keeps = |field: &Field| field.name != "deliveryDateISO" || is_day(&load.delivery);
-                EDIT.into_iter().filter(|field| names.contains(&field.name) && keeps(field)).collect()
+                EDIT.into_iter().filter(|field| names.contains(&field.name)).collect()
             }
             Action::Collect => WEIGHED.to_vec(),
             Action::Prove => {
@@ -178,7 +214,7 @@ impl Form {
         let has_quality =
             matches!(action, Action::Collect | Action::Prove | Action::Correct | Action::Reject);
         let has_files = matches!(action, Action::Collect | Action::Prove | Action::Reject);
-        Self { action, fields, has_quality, has_files }
+        Self { action, clock: LONDON, fields, has_quality, has_files }
     }
 
     /// Returns what the fields contain at first.
@@ -206,7 +242,7 @@ impl Form {
         let keeps_weights = matches!(self.action, Action::Edit | Action::Correct);
         match name {
             "reference" => load.reference.clone(),
-            "deliveryDateISO" => clock.delivery_date(&load.delivery).map(typed_date).unwrap_or_default(),
+            "deliveryDateISO" => clock.typed_delivery(&load.delivery),
             "commodityId" => load.commodity.id.to_string(),
             "weight" => typed_tonnes(load.weight),
             "weightNet" if keeps_weights => typed_tonnes(load.weight_net),
@@ -251,7 +287,7 @@ impl Form {
                 _ if text.is_empty() && self.action == Action::Edit => Some(Value::Null),
                 _ if text.is_empty() => None,
                 Kind::Tonnes => number(field.name, text, &mut errors),
-                Kind::Date => date(field.name, text, &mut errors),
+                Kind::Date => date(self.clock, field.name, text, &mut errors),
                 Kind::Commodity => commodity(field.name, text, &mut errors),
                 _ => Some(json!(text)),
             };
@@ -328,7 +364,14 @@ fn number(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value>
     match parse_number(text) {
         Ok(number) => Some(json!(number)),
         Err(error) => {
-            errors.push(FieldError { path: name.to_owned(), message: error.message().to_owned() });
+            let message = match error {
+                NumberError::Ambiguous => {
+                    let [thousand, decimal] = ["", "."].map(|mark| text.replace(',', mark));
+                    format!("could be {thousand} or {decimal}: write the one that you mean")
+                }
+                NumberError::Invalid => error.message().to_owned(),
+            };
+            errors.push(FieldError { path: name.to_owned(), message });
             None
         }
     }
@@ -349,13 +392,14 @@ fn has_changed_quality(typed: &Fields) -> bool {
     MEASURES.iter().any(|(measure, _)| is_changed(format!("quality.{measure}")))
 }
 
-fn date(name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value> {
-    let day = parse_date(text);
-    if day.is_none() {
-        let message = "is not a date: write it as 10 Dec 2026".to_owned();
+fn date(clock: Clock, name: &str, text: &str, errors: &mut Vec<FieldError>) -> Option<Value> {
+    let delivery = clock.parse_delivery(text);
+    if delivery.is_none() {
+        let message =
+            "is not a date: write it as 10 Dec 2026, or with a time as 10 Dec 2026 14:30".to_owned();
         errors.push(FieldError { path: name.to_owned(), message });
     }
-    day.map(|day| json!(day.to_string()))
+    delivery.map(|delivery| json!(delivery))
 }
 
 fn quality(typed: &Fields, errors: &mut Vec<FieldError>) -> Vec<Value> {

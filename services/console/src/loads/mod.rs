@@ -2,13 +2,17 @@
 //! merging of two edits.
 
 mod actions;
+mod board;
 mod edit;
 mod filters;
 mod forms;
 mod kilograms;
+mod warnings;
 
 pub(crate) use actions::{Action, offered};
+pub(crate) use board::{BoardQuery, By};
 pub(crate) use edit::{Conflict, changed, conflicts};
-pub(crate) use filters::{ListQuery, SORTS};
-pub(crate) use forms::{FILE_ERROR, FILES, Field, Form, Kind, MEASURES, REJECTIONS, TEXTS};
+pub(crate) use filters::{COLUMNS, ListQuery, SORTS};
+pub(crate) use forms::{DATES, FILE_ERROR, FILES, Field, Form, Kind, MEASURES, REJECTIONS, TEXTS};
 pub(crate) use kilograms::in_tonnes;
+pub(crate) use warnings::{warning_codes, warning_sentence};

@@ -27,7 +27,7 @@ impl Asset {
 
 /// The stylesheet, the module that makes lists quicker to use, the one that shows that loads have changed, those of
 /// single pages, and what a phone needs to keep the pages of a driver.
-pub(crate) const ASSETS: [Asset; 9] = [
+pub(crate) const ASSETS: [Asset; 11] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
@@ -41,6 +41,8 @@ pub(crate) const ASSETS: [Asset; 9] = [
     Asset::new("map.js", "text/javascript; charset=utf-8", include_str!("../../assets/map.js")),
     Asset::new("listing.js", "text/javascript; charset=utf-8", include_str!("../../assets/listing.js")),
     Asset::new("keys.js", "text/javascript; charset=utf-8", include_str!("../../assets/keys.js")),
+    Asset::new("import.js", "text/javascript; charset=utf-8", include_str!("../../assets/import.js")),
+    Asset::new("office.js", "text/javascript; charset=utf-8", include_str!("../../assets/office.js")),
 ];
 /// Files that a driver's phone keeps.
 const KEPT: [&str; 4] = ["console.css", "console.js", "driver.js", "icon.svg"];
@@ -72,6 +74,8 @@ const fn fingerprint(bytes: &[u8]) -> u64 {
 pub(crate) enum Section {
     Today,
     Loads,
+    Board,
+    Import,
     Market,
     Files,
     Connections,
@@ -81,9 +85,11 @@ pub(crate) enum Section {
     Operations,
 }
 
-const SECTIONS: [(Section, &str, &str); 9] = [
+const SECTIONS: [(Section, &str, &str); 11] = [
     (Section::Today, "/", "Today"),
     (Section::Loads, "/loads", "Loads"),
+    (Section::Board, "/board", "Board"),
+    (Section::Import, "/import", "Import"),
     (Section::Market, "/market", "Market"),
     (Section::Files, "/files", "Files"),
     (Section::Connections, "/connections", "Connections"),

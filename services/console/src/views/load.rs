@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::layout::{Position, live, status};
 use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Party, Quality, Weight};
-use crate::api::segment;
+use crate::api::{segment, with_query};
 use crate::format::{Clock, difference, number, tonnes};
 use crate::loads::Action;
 
@@ -26,6 +26,10 @@ pub(crate) struct LoadView<'a> {
     pub(crate) missing: &'a [String],
     /// What has just been done.
     pub(crate) done: Option<&'a str>,
+    /// What looks wrong about it.
+    pub(crate) warnings: &'a [&'a str],
+    /// Whether the person may create loads.
+    pub(crate) may_copy: bool,
     /// The position of the feed of events.
     pub(crate) position: Option<&'a Position>,
 }
@@ -46,7 +50,13 @@ impl LoadView<'_> {
                 (status(&load.status))
                 @if let Some(at) = ended_at(load) { small { (self.clock.time(at)) } }
                 small { "revision " (load.revision) }
-                div.actions { @for action in self.actions { (self.button(*action)) } }
+                div.actions {
+                    @for action in self.actions { (self.button(*action)) }
+                    @if self.may_copy {
+                        a.btn href=(with_query("/loads/new", &[("copy", &load.id)])) { "Copy to other dates" }
+                    }
+                    a.btn href={ "/loads/" (segment(&load.id)) "/sheet" } { "Load sheet" }
+                }
             }
             (live(Some(&load.id), self.position))
             @if let Some(done) = self.done {
@@ -57,6 +67,7 @@ impl LoadView<'_> {
                     }
                 }
             }
+            @for warning in self.warnings { p.notice.bad role="status" { (warning) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             div.grid.two {
                 div { (self.weights()) (self.history()) }
@@ -159,7 +170,7 @@ impl LoadView<'_> {
                     @if !load.tags.is_empty() {
                         dt { "Tags" } dd {
                             @for tag in &load.tags {
-                                a.chip href=(crate::api::with_query("/loads", &[("tag", tag)])) { (tag) } " "
+                                a.chip href=(with_query("/loads", &[("tag", tag)])) { (tag) } " "
                             }
                         }
                     }
@@ -245,7 +256,7 @@ impl LoadView<'_> {
     }
 
     fn change(&self, name: &str, change: &Change) -> Markup {
-        let [from, to] = [&change.from, &change.to].map(|value| self.value(name, value));
+        let [from, to] = [&change.from, &change.to].map(|value| member_value(self.clock, name, value));
         html! {
             div {
                 (member_name(name)) " "
@@ -254,37 +265,41 @@ impl LoadView<'_> {
             }
         }
     }
+}
 
-    /// Returns a value of the history as people read it; `None` if there is none.
-    fn value(&self, name: &str, value: &serde_json::Value) -> Option<String> {
-        use serde_json::Value;
-        Some(match value {
-            Value::Null => return None,
-            Value::String(text) if name.ends_with("ISO") => self.clock.delivery(text),
-            Value::String(text) if name.ends_with("UTC") => self.clock.time(text),
-            Value::String(text) => text.clone(),
-            Value::Number(weight) if name.starts_with("weight") => {
-                format!("{} t", number(weight.as_f64().unwrap_or_default()))
+/// Returns a value of the history as people read it; `None` if there is none.
+pub(crate) fn member_value(clock: Clock, name: &str, value: &serde_json::Value) -> Option<String> {
+    use serde_json::Value;
+    Some(match value {
+        Value::Null => return None,
+        Value::String(text) if name.ends_with("ISO") => clock.delivery(text),
+        Value::String(text) if name.ends_with("UTC") => clock.time(text),
+        Value::String(text) => text.clone(),
+        Value::Number(weight) if name.starts_with("weight") => {
+            format!("{} t", number(weight.as_f64().unwrap_or_default()))
+        }
+        Value::Array(items) if items.is_empty() => return None,
+        Value::Array(items) => {
+            items.iter().filter_map(|item| member_value(clock, name, item)).collect::<Vec<_>>().join(", ")
+        }
+        Value::Object(members) => match (members.get("name"), members.get("measure")) {
+            (Some(name), _) => name.as_str()?.to_owned(),
+            (None, Some(measure)) => {
+                format!("{} {}", measure.as_str()?, members.get("value").unwrap_or(&Value::Null))
             }
-            Value::Array(items) if items.is_empty() => return None,
-            Value::Array(items) => {
-                items.iter().filter_map(|item| self.value(name, item)).collect::<Vec<_>>().join(", ")
+            (None, None) => {
+                let shown = members.iter().filter_map(|(name, value)| {
+                    Some(format!(
+                        "{} {}",
+                        member_name(name).to_lowercase(),
+                        member_value(clock, name, value)?
+                    ))
+                });
+                shown.collect::<Vec<_>>().join(", ")
             }
-            Value::Object(members) => match (members.get("name"), members.get("measure")) {
-                (Some(name), _) => name.as_str()?.to_owned(),
-                (None, Some(measure)) => {
-                    format!("{} {}", measure.as_str()?, members.get("value").unwrap_or(&Value::Null))
-                }
-                (None, None) => {
-                    let shown = members.iter().filter_map(|(name, value)| {
-                        Some(format!("{} {}", member_name(name).to_lowercase(), self.value(name, value)?))
-                    });
-                    shown.collect::<Vec<_>>().join(", ")
-                }
-            },
-            other => other.to_string(),
-        })
-    }
+        },
+        other => other.to_string(),
+    })
 }
 
 fn files_of(load: &Load) -> impl Iterator<Item = &FileReference> {
@@ -367,7 +382,8 @@ fn kind_name(kind: &str) -> &str {
     }
 }
 
-fn member_name(name: &str) -> &str {
+/// Returns what people read for a member of a load.
+pub(crate) fn member_name(name: &str) -> &str {
     match name {
         "reference" => "Reference",
         "deliveryDateISO" => "Delivery",

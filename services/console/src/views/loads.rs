@@ -3,16 +3,16 @@
 use chrono::NaiveDate;
 use maud::{Markup, html};
 
-use super::layout::{Position, form_token, live, status};
-use crate::api::model::{ActionResult, ActionResults, Load, Named, Summary};
+use super::layout::{Position, form_token, live, module, status};
+use crate::api::model::{ActionResult, ActionResults, Load, Named, Party, Summary};
 use crate::api::{segment, with_query};
 use crate::fields::Fields;
 use crate::format::{Clock, difference, number, tonnes, typed_date};
-use crate::loads::{ListQuery, SORTS};
+use crate::loads::{COLUMNS, ListQuery, SORTS};
 use crate::user::User;
 
 const STATUSES: [&str; 5] = ["upcoming", "collected", "completed", "rejected", "cancelled"];
-/// Columns that a phone leaves out or shows in another place.
+/// Columns of numbers.
 const NUMBERS: [&str; 2] = ["planned", "net"];
 
 /// What the list shows.
@@ -38,17 +38,27 @@ impl ListView<'_> {
     /// Returns the page.
     pub(crate) fn markup(&self) -> Markup {
         html! {
-            div.head {
+            div.head data-results {
                 h1 { "Loads" }
                 @if let Some(summary) = self.summary { small { (counted(summary.total.count, "load")) } }
-                div.actions { (self.export()) }
+                div.actions {
+                    @if self.may_write {
+                        a.btn.primary href="/loads/new" { "New load" }
+                        a.btn href="/import" { "Import" }
+                    }
+                    (self.export())
+                }
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
-            (self.filters())
+            (self.search())
             (live(None, self.position))
-            @if let Some(loads) = self.loads {
-                @if loads.is_empty() { (self.empty()) } @else { (self.table(loads)) }
+            div data-results {
+                (self.filters())
+                @if let Some(loads) = self.loads {
+                    @if loads.is_empty() { (self.empty()) } @else { (self.table(loads)) }
+                }
             }
+            (module("office.js"))
         }
     }
 
@@ -67,6 +77,18 @@ impl ListView<'_> {
         }
     }
 
+    fn search(&self) -> Markup {
+        let query = self.query;
+        html! {
+            form.filters role="search" action="/loads" {
+                @for (name, value) in query.kept(&["q"]) { input type="hidden" name=(name) value=(value); }
+                input #search type="search" name="q" value=(query.get("q").unwrap_or_default()) aria-label="Search loads"
+                    placeholder="Reference, ticket, place, name";
+                button { "Search" }
+            }
+        }
+    }
+
     fn filters(&self) -> Markup {
         let query = self.query;
         let organisation =
@@ -81,12 +103,6 @@ impl ListView<'_> {
         };
         let chips = query.chips(self.clock, names);
         html! {
-            form.filters role="search" action="/loads" {
-                @for (name, value) in query.kept(&["q"]) { input type="hidden" name=(name) value=(value); }
-                input #search type="search" name="q" value=(query.get("q").unwrap_or_default()) aria-label="Search loads"
-                    placeholder="Reference, ticket, place, name";
-                button { "Search" }
-            }
             div.filters {
                 @for chip in &chips {
                     a.chip.on href=(chip.without) { (chip.text) " ✕" span.hidden { " (remove this filter)" } }
@@ -95,7 +111,27 @@ impl ListView<'_> {
                     summary.chip { "More filters" }
                     form.card.pad.fields action="/loads" { (self.filter_fields()) }
                 }
+                (self.columns())
+                details.menu hidden data-views=(query.encoded()) { summary.chip { "Views" } div.card.pad {} }
                 @if !chips.is_empty() { a href="/loads" { "All loads" } }
+            }
+        }
+    }
+
+    fn columns(&self) -> Markup {
+        html! {
+            details.menu {
+                summary.chip { "Columns" }
+                form.card.pad.choices action="/loads" {
+                    @for (name, value) in self.query.kept(&["col"]) { input type="hidden" name=(name) value=(value); }
+                    @for (name, label, _) in COLUMNS {
+                        label {
+                            input type="checkbox" name="col" value=(name) checked[self.query.has_column(name)];
+                            " " (label)
+                        }
+                    }
+                    div.actions { button.primary { "Show" } }
+                }
             }
         }
     }
@@ -115,6 +151,8 @@ impl ListView<'_> {
             "week",
             "overdue",
             "awaiting",
+            "driver",
+            "creator",
         ];
         html! {
             @for (name, value) in query.kept(&own) { input type="hidden" name=(name) value=(value); }
@@ -150,6 +188,16 @@ impl ListView<'_> {
                     input id={ "q-" (name) } name=(name) value=(day(name)) placeholder="10 Dec 2026" autocomplete="off";
                 }
             }
+            @if !self.user.is_driver() {
+                div.field {
+                    label for="q-driver" { "Driver, id" }
+                    input #q-driver name="driver" value=(value("driver")) autocomplete="off";
+                }
+                label {
+                    input type="checkbox" name="creator" value="own" checked[query.has("creator", "own")];
+                    " Entered by us"
+                }
+            }
             label { input type="checkbox" name="overdue" value="on" checked[query.get("overdue").is_some()]; " Overdue" }
             label {
                 input type="checkbox" name="awaiting" value="on" checked[query.get("awaiting").is_some()];
@@ -174,28 +222,18 @@ impl ListView<'_> {
     }
 
     fn table(&self, loads: &[Load]) -> Markup {
-        let (sorted, descends) = self.query.sort();
-        let head = |(name, _, label): &(&str, &str, &str)| {
-            html! {
-                th.num[NUMBERS.contains(name)]
-                    aria-sort=[(*name == sorted).then_some(if descends { "descending" } else { "ascending" })] {
-                    a href=(self.query.sorted_by(name)) {
-                        (label) @if *name == sorted { (if descends { " ↓" } else { " ↑" }) }
-                    }
-                }
-            }
-        };
         html! {
-            form method="post" action="/loads/actions" data-list {
+            form method="post" action="/loads/actions" data-list=(self.query.first()) {
                 (form_token(self.user))
                 input type="hidden" name="list" value=(self.query.encoded());
-                @if self.may_write { (bar()) }
+                @if self.may_write { (self.bar()) }
                 div.card.scroll tabindex="0" role="region" aria-label="Loads" {
                     table.stack {
                         thead { tr {
                             @if self.may_write { th.pick { span.hidden { "Select" } } }
-                            @for sort in &SORTS { (head(sort)) }
-                            th { "Vehicle" }
+                            (self.head("reference", "Load"))
+                            @for (name, label) in self.shown() { (self.head(name, label)) }
+                            (self.head("status", "Status"))
                         } }
                         tbody { @for load in loads { (self.row(load)) } }
                         @if let Some(summary) = self.summary { (self.foot(summary)) }
@@ -206,6 +244,28 @@ impl ListView<'_> {
                 @if self.query.get("cursor").is_some() { a href=(self.query.first()) { "First page" } " · " }
                 @if let Some(next) = self.next { a rel="next" href=(self.query.at(next)) { "Next 50" } }
             }
+            p.muted data-keys hidden {}
+        }
+    }
+
+    /// Returns the columns between the reference and the status.
+    fn shown(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let columns = COLUMNS.into_iter().filter(|(name, ..)| self.query.has_column(name));
+        columns.map(|(name, label, _)| (name, label))
+    }
+
+    fn head(&self, name: &str, label: &str) -> Markup {
+        let (sorted, descends) = self.query.sort();
+        let is_sorted = name == sorted;
+        html! {
+            th.num[NUMBERS.contains(&name)].c-load[name == "reference"]
+                aria-sort=[is_sorted.then_some(if descends { "descending" } else { "ascending" })] {
+                @if SORTS.iter().any(|(known, ..)| *known == name) {
+                    a href=(self.query.sorted_by(name)) {
+                        (label) @if is_sorted { (if descends { " ↓" } else { " ↑" }) }
+                    }
+                } @else { (label) }
+            }
         }
     }
 
@@ -213,12 +273,8 @@ impl ListView<'_> {
         let list = self.query.encoded();
         let path = format!("/loads/{}", segment(&load.id));
         let path = if list.is_empty() { path } else { with_query(&path, &[("list", &list)]) };
-        let name = |party: Option<&crate::api::model::Party>| {
-            party.map_or_else(|| "–".to_owned(), |p| p.name.clone())
-        };
         let places =
             [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
-        let net = load.weight_net.or(load.collection.as_ref().and_then(|collection| collection.weight_net));
         html! {
             tr data-id=(load.id) {
                 @if self.may_write {
@@ -231,21 +287,38 @@ impl ListView<'_> {
                     a.main href=(path) { (load.reference) }
                     @if places != ["?", "?"] { span.sub { (places[0]) " → " (places[1]) } }
                 }
-                td.c-date { (self.delivery(load)) }
-                td.wide { (name(load.organiser.as_ref())) }
-                td.c-haulier { (name(load.carrier.as_ref())) }
-                td.c-commodity { (load.commodity.name) }
-                td.num.wide { (tonnes(load.weight)) }
-                td.num.c-net {
-                    (tonnes(net))
-                    @if let (Some(planned), Some(net)) = (load.weight, load.weight_net) {
-                        @let (percent, text) = difference(planned, net);
-                        @if percent.abs() > 5.0 { span.sub.late { (text) } }
+                @for (name, _) in self.shown() { (self.cell(name, load)) }
+                td.c-status { (status(&load.status)) }
+            }
+        }
+    }
+
+    fn cell(&self, name: &str, load: &Load) -> Markup {
+        let party = |party: Option<&Party>| party.map_or_else(|| "–".to_owned(), |p| p.name.clone());
+        let text = |text: Option<&String>| text.map_or("–", String::as_str).to_owned();
+        match name {
+            "delivery" => html! { td.c-date { (self.delivery(load)) } },
+            "organiser" => html! { td.wide { (party(load.organiser.as_ref())) } },
+            "haulier" => html! { td.c-haulier { (party(load.carrier.as_ref())) } },
+            "commodity" => html! { td.c-commodity { (load.commodity.name) } },
+            "planned" => html! { td.num.wide { (tonnes(load.weight)) } },
+            "net" => {
+                let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
+                html! {
+                    td.num.c-net {
+                        (tonnes(load.weight_net.or(collected)))
+                        @if let (Some(planned), Some(net)) = (load.weight, load.weight_net) {
+                            @let (percent, text) = difference(planned, net);
+                            @if percent.abs() > 5.0 { span.sub.late { (text) } }
+                        }
                     }
                 }
-                td.c-status { (status(&load.status)) }
-                td.wide { (load.vehicle_registration.as_deref().unwrap_or("–")) }
             }
+            "vehicle" => html! { td.wide { (text(load.vehicle_registration.as_ref())) } },
+            "ticket" => html! { td.wide { (text(load.ticket_number.as_ref())) } },
+            "from" => html! { td.wide { (text(load.pickup_postcode.as_ref())) } },
+            "to" => html! { td.wide { (text(load.dropoff_postcode.as_ref())) } },
+            _ => html! { td.wide { (load.tags.join(", ")) } },
         }
     }
 
@@ -266,22 +339,34 @@ impl ListView<'_> {
             tfoot { tr {
                 @if self.may_write { td.pick {} }
                 td { (counted(total.count, "load")) }
-                td.wide {} td.wide {} td.wide {} td.wide {}
-                td.num.wide { (number(total.weight)) }
-                td.num { (number(total.weight_net)) }
-                td.wide {} td.wide {}
+                @for (name, _) in self.shown() {
+                    @match name {
+                        "planned" => td.num.wide { (number(total.weight)) },
+                        "net" => td.num { (number(total.weight_net)) },
+                        _ => td.wide {},
+                    }
+                }
+                td.wide {}
             } }
         }
     }
-}
 
-/// Returns what can be done to the selected loads.
-fn bar() -> Markup {
-    html! {
-        div.bar {
-            b data-count aria-live="polite" { "With the selected loads:" }
-            @for (action, label) in [("sendToCarrier", "Send to a haulier"), ("accept", "Accept"), ("cancel", "Cancel")] {
-                button name="action" value=(action) { (label) }
+    /// Returns what can be done to the selected loads, or to all that were found.
+    fn bar(&self) -> Markup {
+        let actions = [
+            ("sendToCarrier", "Send to a haulier"),
+            ("sendToDriver", "Send to a driver"),
+            ("accept", "Accept"),
+            ("cancel", "Cancel"),
+        ];
+        html! {
+            div.bar {
+                b data-count aria-live="polite" { "With the selected loads:" }
+                @for (action, label) in actions { button name="action" value=(action) { (label) } }
+                @if let Some(total) = self.summary.map(|summary| summary.total).filter(|total| total.count > 50) {
+                    label { input type="checkbox" name="all" value="on"; " All " (counted(total.count, "load")) " found" }
+                }
+                button.plain type="button" data-clear hidden { "Select none" }
             }
         }
     }
@@ -302,6 +387,10 @@ pub(crate) struct Confirmation<'a> {
     pub(crate) list: &'a str,
     pub(crate) key: &'a str,
     pub(crate) organisations: &'a [(String, String)],
+    /// Ids and names.
+    pub(crate) drivers: &'a [(String, String)],
+    /// How many were found but are too many for one action.
+    pub(crate) too_many: u64,
     pub(crate) typed: &'a Fields,
     pub(crate) error: Option<&'a str>,
 }
@@ -315,6 +404,11 @@ impl Confirmation<'_> {
         html! {
             div.head { h1 { (verb(self.action)) " " (count) } small { (number(planned)) " t planned" } }
             @if let Some(error) = self.error { p.notice.bad role="alert" { (error) } }
+            @if self.too_many > 0 {
+                p.notice.bad role="status" {
+                    "These are the first " (count) ". Do this, then come back for the other " (self.too_many) "."
+                }
+            }
             form.fields.card.pad method="post" action="/loads/actions/run" {
                 (form_token(self.user))
                 input type="hidden" name="action" value=(self.action);
@@ -335,6 +429,14 @@ impl Confirmation<'_> {
                     datalist #organisations {
                         @for (id, name) in self.organisations { option value=(id) { (name) } }
                     }
+                }
+                @if self.action == "sendToDriver" {
+                    div.field {
+                        label for="f-driverId" { "Driver, id " span.muted { "(needed)" } }
+                        input #f-driverId name="driverId" list="drivers" required autocomplete="off"
+                            value=(self.typed.get("driverId"));
+                    }
+                    datalist #drivers { @for (id, name) in self.drivers { option value=(id) { (name) } } }
                 }
                 fieldset {
                     legend { "Take out what does not belong here" }
@@ -363,8 +465,8 @@ pub(crate) fn outcome(
     results: &ActionResults,
     loads: &[Load],
 ) -> Markup {
-    let reference =
-        |id: &str| loads.iter().find(|load| load.id == id).map_or("", |load| load.reference.as_str());
+    let find = |id: &str| loads.iter().find(|load| load.id == id);
+    let reference = |id: &str| find(id).map_or("", |load| load.reference.as_str());
     let row = |result: &ActionResult| {
         html! {
             tr.failed[result.status == "failed"] {
@@ -376,13 +478,15 @@ pub(crate) fn outcome(
                         None => "done",
                     }
                 }
+                td { @if let Some(load) = find(&result.id) { (status(&load.status)) } }
             }
         }
     };
     html! {
         div.head { h1 { (verb(action)) ": " (results.done) " done, " (results.failed) " failed" }
             @if results.unchanged > 0 { small { (results.unchanged) " had nothing to do" } } }
-        div.card.scroll { table { thead { tr { th { "Load" } th { "Outcome" } } }
+        @for warning in &results.warnings { p.notice.bad role="status" { (warning.message) } }
+        div.card.scroll { table { thead { tr { th { "Load" } th { "Outcome" } th { "It is now" } } }
             tbody { @for result in &results.results { (row(result)) } } } }
         form.actions method="post" action="/loads/actions" {
             (form_token(user))

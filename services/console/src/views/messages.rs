@@ -108,5 +108,17 @@ fn send_again(title: &str, text: &str, further: &Markup, (action, fields): (&str
 
 /// Returns true for fields that people did not type.
 fn is_technical(name: &str) -> bool {
-    ["form-token", "key", "revision"].contains(&name) || name.starts_with("was.")
+    let carried = [
+        "form-token",
+        "key",
+        "revision",
+        "corrections",
+        "columns",
+        "cell",
+        "heading",
+        "same",
+        "decided",
+        "board",
+    ];
+    carried.contains(&name) || name.starts_with("was.")
 }

@@ -147,6 +147,32 @@ impl Browser {
         self.send(request.header("origin", &self.url).header("accept", "application/json")).await
     }
 
+    /// Sends a form of a page to an address as multipart: its fields with changed and further ones, then files.
+    pub async fn send_sheets(
+        &self,
+        page: &Reply,
+        (action, to): (&str, &str),
+        changes: &[(&str, &str)],
+        sheets: &[(&str, &[u8])],
+    ) -> Reply {
+        let mut form = reqwest::multipart::Form::new();
+        let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
+        for (name, value) in page.fields(action) {
+            if name != "file" && !is_changed(&name) {
+                form = form.text(name, value);
+            }
+        }
+        for (name, value) in changes {
+            form = form.text((*name).to_owned(), (*value).to_owned());
+        }
+        for (name, bytes) in sheets {
+            let part = reqwest::multipart::Part::bytes(bytes.to_vec()).file_name((*name).to_owned());
+            form = form.part("file", part.mime_str("text/csv").unwrap());
+        }
+        let request = self.client.post(format!("{}{to}", self.url)).multipart(form);
+        self.send(request.header("origin", &self.url)).await
+    }
+
     async fn send(&self, request: reqwest::RequestBuilder) -> Reply {
         let cookies = self.cookies();
         let response = request.header(COOKIE, cookies).send().await.unwrap();

@@ -285,3 +285,39 @@ fn a_service_that_is_away_leaves_the_rest() {
         console.running.stop().await;
     });
 }
+
+#[test]
+fn all_that_a_list_finds_is_changed_and_columns_are_chosen() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        for number in 0..52 {
+            let load = json!({
+                "organiserId": "border-grain", "commodityId": 1, "deliveryDateISO": "2026-08-03", "weightNet": null,
+                "files": null, "reference": format!("BG-{number:02}"), "weight": 10, "tags": ["all"],
+                "ticketNumber": format!("T-{number:02}"),
+            });
+            office.logistics.post("/v1/loads/organiser").by(&owen()).json(&load).send().await.ok();
+        }
+        let other = office.create_load(&json!({"reference": "OTHER", "tags": []})).await;
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads?tag=all&sort=reference&col=ticket&col=planned").await;
+        assert!(list.text.contains("All 52 loads found"), "{}", list.text);
+        // The chosen columns, a chip for each filter, and neither in the other's way.
+        assert!(list.text.contains(">T-00<") && !list.text.contains(">Vehicle</"), "{}", list.text);
+        assert!(list.text.contains("Tag: all") && list.text.matches("remove this filter").count() == 1);
+        let confirm =
+            browser.send_form(&list, "/loads/actions", &[("action", "cancel"), ("all", "on")]).await;
+        for shown in ["Cancel 52 loads", "520.00 t planned", "BG-00", "BG-51"] {
+            assert!(confirm.text.contains(shown), "{shown}: {}", confirm.text);
+        }
+        assert!(!confirm.text.contains("OTHER"), "{}", confirm.text);
+        let done = browser.send_form(&confirm, "/loads/actions/run", &[("reason", "Rain")]).await;
+        assert!(done.text.contains("52 done, 0 failed"), "{}", done.text);
+        assert_eq!(done.text.matches("class=\"status cancelled\"").count(), 52, "{}", done.text);
+        assert_eq!(office.load(&other).await["status"], "upcoming");
+        // The list is that of the chosen columns again.
+        assert!(done.text.contains("/loads?tag=all&amp;sort=reference&amp;col=ticket"), "{}", done.text);
+        let own = browser.get("/loads?creator=own&status=upcoming").await.ok();
+        assert!(own.contains("OTHER") && own.contains("Entered by: own"), "{own}");
+    });
+}

@@ -25,8 +25,8 @@ fn a_load_goes_from_the_office_to_its_proof() {
             let path = format!("{page}/{action}");
             let reply = browser.fill(&path, &path, fields).await;
             assert_eq!(
-                (reply.status, reply.location()),
-                (303, format!("{page}?done={action}").as_str()),
+                (reply.status, reply.location().split("&warning=").next()),
+                (303, Some(format!("{page}?done={action}").as_str())),
                 "{}",
                 reply.text
             );
@@ -96,7 +96,7 @@ fn errors_stand_at_their_fields_and_keep_what_was_typed() {
         );
         let reply =
             browser.send_form(&reply, &path, &[("quality.moisture", "14"), ("weightNet", "1,234")]).await;
-        assert!(reply.text.contains("Could be a thousand or a decimal"), "{}", reply.text);
+        assert!(reply.text.contains("Could be 1234 or 1.234: write the one"), "{}", reply.text);
         let reply = browser.send_form(&reply, &path, &[("weightNet", "27,10")]).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
         // A refusal without a field is said above the form.

@@ -2,17 +2,23 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs, reason = "a test fails by panicking")]
 
 mod admin;
+mod board;
 mod browser;
 mod connections;
 mod driver;
 mod edits;
+mod imports;
 mod library;
 mod listings;
 mod lists;
+mod lists;
 mod loads;
+mod loads;
+mod login;
 mod login;
 mod market;
 mod moderation;
+mod new_loads;
 mod openid;
 mod safety;
 

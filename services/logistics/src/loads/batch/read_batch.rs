@@ -1,6 +1,6 @@
 //! A batch whose rows were read: what it would do, and the responses that need no transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use common::system::{FoundFiles, SystemClient};
@@ -64,7 +64,9 @@ impl ReadBatch {
         let (import, reading, checked) = self.look(app).await?;
         let Some((checked, repeat)) = checked else { return Ok(Preview { import, checked: None }) };
         if include == Some(Include::Rows) {
-            import.lock().row_cells = Some(cells_of(reading, &checked.faults).await?);
+            let mut rows = checked.faults.rows();
+            rows.extend(import.lock().rows_of_same_reference());
+            import.lock().row_cells = Some(cells_of(reading, rows).await?);
         }
         import.lock().refuse_rows(&checked)?;
         if import.lock().dry_run {
@@ -140,7 +142,7 @@ impl ReadBatch {
             faults = app.db.read(check).await?.faults;
         }
         if include == Some(Include::Rows) {
-            import.lock().row_cells = Some(cells_of(reading, &faults).await?);
+            import.lock().row_cells = Some(cells_of(reading, faults.rows()).await?);
         }
         let members = import.lock().members()?;
         Ok(with_members(faults.into_error(), &members))
@@ -150,8 +152,7 @@ impl ReadBatch {
 /// The import, its files, and what its rows would do, with the error of content that was imported before.
 type Looked = (Arc<Mutex<SpooledImport>>, SecondReading, Option<(Checked, Result<(), Error>)>);
 
-async fn cells_of(reading: SecondReading, faults: &Faults) -> Result<Vec<RowCells>, Error> {
-    let rows = faults.rows();
+async fn cells_of(reading: SecondReading, rows: BTreeSet<usize>) -> Result<Vec<RowCells>, Error> {
     blocking(move || reading.cells(&rows)).await
 }
 

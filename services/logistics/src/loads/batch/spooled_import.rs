@@ -39,7 +39,7 @@ pub(crate) struct SpooledImport {
     /// What is wrong with the rows that are left out.
     pub(super) faults: Faults,
     pub(super) recognised: Vec<RecognisedFile>,
-    /// The cells of rows with entries, if the response has them.
+    /// The cells of rows with entries and of those with the reference of another load, if the response has them.
     pub(super) row_cells: Option<Vec<RowCells>>,
     /// The files of loads that get another carrier, by the load.
     pub(super) shared_files: HashMap<Id, FoundFiles>,
@@ -193,6 +193,11 @@ impl SpooledImport {
         };
         self.same_reference = new.iter().filter_map(same).take(MAX_LISTED).collect();
         Ok(())
+    }
+
+    /// Returns the numbers of the new rows whose reference a load of another delivery date has.
+    pub(super) fn rows_of_same_reference(&self) -> Vec<usize> {
+        self.same_reference.iter().map(|same| same.row).collect()
     }
 
     /// Returns the error of the rows of the batch, if they forbid to store it.

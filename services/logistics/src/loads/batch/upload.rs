@@ -182,7 +182,10 @@ fn corrections() -> Array {
 }
 
 fn include() -> Object {
-    word(INCLUDED, "`rows`: the response has the cells of the rows with entries.")
+    word(
+        INCLUDED,
+        "`rows`: the response has the cells of the rows with entries, and of those in `sameReference`.",
+    )
 }
 
 fn sheet_format() -> Object {

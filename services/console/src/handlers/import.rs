@@ -1,0 +1,311 @@
+//! The import of loads from sheets, and the imports of the past.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use chrono::{SecondsFormat, Utc};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::extract::PostForm;
+use super::files::{download, pass_on};
+use super::import_upload::{Answer, Received, receive};
+use super::{html, html_with, new_key, optional};
+use crate::Console;
+use crate::api::batch::{BatchAnswer, StoredBatch, Undone};
+use crate::api::model::{Load, Summary};
+use crate::api::{CallError, Caller, Service, Write, segment, with_query};
+use crate::fields::Fields;
+use crate::import::{Draft, Purpose};
+use crate::user::{Failure, User};
+use crate::views::batches::{Undo, undone};
+use crate::views::import::{Start, running};
+use crate::views::import_check::ImportView;
+use crate::views::messages::sentence;
+use crate::views::{Section, page as document};
+
+/// How long a page waits for an import: less than proxies do. Afterwards, a page looks for it among the imports of the
+/// past.
+const RUN_PATIENCE: Duration = Duration::from_secs(25);
+/// Where an import is sent to.
+const RUN: &str = "/import/run";
+/// Loads that are looked up for a page.
+const MAX_LOADS: usize = 100;
+/// Statuses in the order in which an undoing names them.
+const STATUSES: &str = "upcoming,collected,completed,rejected,cancelled";
+
+pub(super) async fn page(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+) -> Result<HttpResponse, Failure> {
+    let query = Fields::parse(request.query_string().as_bytes());
+    show_start(&console, &user, &Fields::default(), (query.find("cursor"), None)).await
+}
+
+/// Shows the form to begin with, and the imports of the past.
+async fn show_start(
+    console: &Console,
+    user: &User,
+    typed: &Fields,
+    (cursor, error): (Option<&str>, Option<&str>),
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let mut parameters = vec![("limit", "20")];
+    parameters.extend(cursor.map(|cursor| ("cursor", cursor)));
+    let batches = caller.get::<Vec<StoredBatch>>(Service::Logistics, "/v1/loads/batches", &parameters).await;
+    let mut missing = Vec::new();
+    let batches = optional(batches, &mut missing)?;
+    let start = Start {
+        user,
+        clock: console.clock,
+        typed,
+        batches: batches.as_ref().map(|reply| reply.value.as_slice()),
+        next: batches.as_ref().and_then(|reply| reply.next.as_deref()),
+        missing: &missing,
+        error,
+        key: &new_key(),
+        may_write: may_import(user),
+    };
+    let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    Ok(html_with(status, &document(user, Section::Import, "Import", &start.markup())))
+}
+
+fn may_import(user: &User) -> bool {
+    !user.is_driver() && !user.person.is_viewer && !user.person.is_weigher
+}
+
+/// Says what an import would do.
+pub(super) async fn check(
+    console: Data<Console>,
+    request: HttpRequest,
+    payload: Payload,
+) -> Result<HttpResponse, Failure> {
+    let received = receive(&console, &request, payload, (false, |_: &Fields| Purpose::Check)).await?;
+    answered(&console, received, Purpose::Check, "/import/check").await
+}
+
+/// Imports, all rows or the good ones.
+pub(super) async fn run(
+    console: Data<Console>,
+    request: HttpRequest,
+    payload: Payload,
+) -> Result<HttpResponse, Failure> {
+    let is_for_good = request.query_string() == "rows=good";
+    let wanted = if is_for_good { Purpose::RunGoodRows } else { Purpose::Run };
+    let purpose = |fields: &Fields| if Draft::of(fields).is_undecided { Purpose::Check } else { wanted };
+    let received = receive(&console, &request, payload, (true, purpose)).await?;
+    let purpose = purpose(&received.fields);
+    answered(&console, received, purpose, RUN).await
+}
+
+/// Shows the answer to a sheet.
+async fn answered(
+    console: &Console,
+    received: Received,
+    purpose: Purpose,
+    path: &str,
+) -> Result<HttpResponse, Failure> {
+    let Received { user, fields, names, answer } = received;
+    let user = &user;
+    let Some(answer) = answer else {
+        let error = "Choose a file, or paste rows with their headings.";
+        return show_start(console, user, &fields, (None, Some(error))).await;
+    };
+    let began = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let wait = if purpose.stores() { RUN_PATIENCE } else { Duration::MAX };
+    let response = match in_time(answer, wait).await? {
+        Some(response) => response.map_err(|error| Failure::from(error).keeping(path, fields.clone()))?,
+        None => return Ok(html(&document(user, Section::Import, "Import", &running(&began)))),
+    };
+    let status = response.status().as_u16();
+    let answer: BatchAnswer = response.json().await.map_err(|error| anyhow::anyhow!(error.without_url()))?;
+    let answer = answer.flattened();
+    if answer.code == "idempotency_in_progress" {
+        return Ok(html(&document(user, Section::Import, "Import", &running(&began))));
+    }
+    let changed = answer.changes.iter().map(|change| change.load_id.as_str());
+    let same = answer.same_reference.iter().map(|same| same.load_id.as_str());
+    let ids: Vec<&str> = same.chain(changed).take(MAX_LOADS).collect();
+    let loads = find_loads(&user.caller(&console.api), &ids).await;
+    let view = ImportView {
+        user,
+        clock: console.clock,
+        draft: &Draft::of(&fields),
+        pasted: fields.get("pasted"),
+        names: &names,
+        answer: &answer,
+        is_accepted: status < 400,
+        loads: &loads,
+        purpose,
+        wanted_import: path == RUN,
+        key: &new_key(),
+    };
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    Ok(html_with(status, &document(user, Section::Import, "Import", &view.markup())))
+}
+
+/// Waits for an answer. `None`: it takes longer, and goes on.
+async fn in_time(
+    answer: Answer,
+    wait: Duration,
+) -> Result<Option<Result<reqwest::Response, CallError>>, Failure> {
+    let waited = async { Ok(Some(answer.await.map_err(anyhow::Error::from)?)) };
+    if wait == Duration::MAX {
+        return waited.await;
+    }
+    tokio::time::timeout(wait, waited).await.unwrap_or(Ok(None))
+}
+
+/// Reads loads to name them. Without them, the page shows less.
+async fn find_loads(caller: &Caller<'_>, ids: &[&str]) -> Vec<Load> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let found = caller.get(Service::Logistics, "/v1/loads/by-ids", &[("ids", &*ids.join(","))]).await;
+    found.map(|reply| reply.value).unwrap_or_default()
+}
+
+#[derive(Deserialize)]
+pub(super) struct SheetPath {
+    format: String,
+}
+
+impl SheetPath {
+    fn format(&self) -> Result<&'static str, Failure> {
+        match self.format.as_str() {
+            "xlsx" => Ok("XLSX"),
+            "csv" => Ok("CSV"),
+            _ => Err(Failure::NotFound),
+        }
+    }
+}
+
+/// Returns the sheet with a column of problems.
+pub(super) async fn problems(
+    console: Data<Console>,
+    request: HttpRequest,
+    path: Path<SheetPath>,
+    payload: Payload,
+) -> Result<HttpResponse, Failure> {
+    let purpose = Purpose::Sheet(path.format()?);
+    let received = receive(&console, &request, payload, (false, |_: &Fields| purpose)).await?;
+    let Some(answer) = received.answer else {
+        let error = "Choose the file again, or paste its rows.";
+        return show_start(&console, &received.user, &received.fields, (None, Some(error))).await;
+    };
+    let Some(response) = in_time(answer, Duration::MAX).await? else { return Err(Failure::NotFound) };
+    let response =
+        response.map_err(|error| Failure::from(error).keeping(request.path(), received.fields.clone()))?;
+    if response.status().is_success() {
+        return pass_on(response);
+    }
+    let answer: BatchAnswer = response.json().await.map_err(|error| anyhow::anyhow!(error.without_url()))?;
+    show_start(&console, &received.user, &received.fields, (None, Some(&answer.message))).await
+}
+
+/// Returns the template of a sheet.
+pub(super) async fn template(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+    path: Path<SheetPath>,
+) -> Result<HttpResponse, Failure> {
+    let query = [("format", path.format()?)];
+    download(&console, &user, &request, (Service::Logistics, "/v1/loads/batch/template"), &query).await
+}
+
+/// Looks for an import that takes longer than a page waits.
+pub(super) async fn wait(
+    console: Data<Console>,
+    user: User,
+    request: HttpRequest,
+) -> Result<HttpResponse, Failure> {
+    let query = Fields::parse(request.query_string().as_bytes());
+    let since = query.get("since");
+    let caller = user.caller(&console.api);
+    let newest = caller.get::<Vec<StoredBatch>>(Service::Logistics, "/v1/loads/batches", &[("limit", "10")]);
+    let newest = newest.await?.value;
+    let own = |batch: &&StoredBatch| batch.user_id == user.person.id && *batch.created_at > *since;
+    let page = match newest.iter().find(own) {
+        Some(batch) => crate::views::batches::arrived(batch),
+        None => running(since),
+    };
+    Ok(html(&document(&user, Section::Import, "Import", &page)))
+}
+
+/// Asks whether to undo an import, and says what that does.
+pub(super) async fn undo_form(
+    console: Data<Console>,
+    user: User,
+    id: Path<String>,
+) -> Result<HttpResponse, Failure> {
+    show_undo(&console, &user, &id, &Fields::default(), None).await
+}
+
+async fn show_undo(
+    console: &Console,
+    user: &User,
+    id: &str,
+    typed: &Fields,
+    error: Option<&str>,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
+    let filters = [("f:batchId", id), ("f:status", STATUSES), ("groupBy", "status")];
+    let (sums, batches) = futures_util::join!(
+        caller.get::<Summary>(Service::Logistics, "/v1/loads/summary", &filters),
+        caller.get::<Vec<StoredBatch>>(Service::Logistics, "/v1/loads/batches", &[("limit", "100")]),
+    );
+    let sums = sums?.value;
+    let batches = batches?.value;
+    let batch = batches.iter().find(|batch| batch.id == id);
+    if batch.is_none() && sums.total.count == 0 {
+        return Err(Failure::NotFound);
+    }
+    let action = format!("/import/batches/{}/undo", segment(id));
+    let view = Undo {
+        user,
+        clock: console.clock,
+        action: &action,
+        id,
+        batch,
+        sums: &sums,
+        reason: typed.get("reason"),
+        key: &new_key(),
+        error,
+    };
+    let status = if error.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
+    Ok(html_with(status, &document(user, Section::Import, "Undo an import", &view.markup())))
+}
+
+/// Undoes an import.
+pub(super) async fn undo(
+    console: Data<Console>,
+    form: PostForm,
+    id: Path<String>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let reason = fields.get("reason");
+    let body = if reason.is_empty() { json!({}) } else { json!({"reason": reason}) };
+    let path = format!("/v1/loads/batches/{}/cancel", segment(&id));
+    let write = Write { key: Some(fields.get("key")), revision: None };
+    let caller = user.caller(&console.api);
+    let done = caller.send_json(Service::Logistics, Method::POST, &path, Some(&body), write).await;
+    match done {
+        Ok(done) => {
+            let done: Undone = serde_json::from_value(done).map_err(anyhow::Error::from)?;
+            let list = with_query("/loads", &[("batch", &id), ("status", "cancelled")]);
+            Ok(html(&document(&user, Section::Import, "Undo an import", &undone(&done, &list))))
+        }
+        Err(CallError::Refused(refusal)) if refusal.status != 404 => {
+            show_undo(&console, &user, &id, &fields, Some(&sentence(&refusal))).await
+        }
+        Err(error) => {
+            let action = format!("/import/batches/{}/undo", segment(&id));
+            Err(Failure::from(error).keeping(&action, fields))
+        }
+    }
+}

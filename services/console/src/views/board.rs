@@ -1,0 +1,170 @@
+//! The board: a column for each haulier or driver, with its loads as cards.
+
+use chrono::Days;
+use maud::{Markup, html};
+
+use super::layout::{form_token, module, status};
+use super::loads::counted;
+use crate::api::model::{Load, Weight};
+use crate::api::{segment, with_query};
+use crate::format::{Clock, number, tonnes, typed_date};
+use crate::loads::{BoardQuery, By};
+use crate::user::User;
+
+/// A column.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    /// Empty for what is not assigned.
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) loads: Vec<Load>,
+}
+
+impl Column {
+    /// Returns the column of what is not assigned.
+    pub(crate) fn unassigned() -> Self {
+        Self { id: String::new(), name: String::new(), loads: Vec::new() }
+    }
+}
+
+/// What the board shows.
+pub(crate) struct BoardView<'a> {
+    pub(crate) user: &'a User,
+    pub(crate) clock: Clock,
+    pub(crate) query: &'a BoardQuery,
+    pub(crate) by: By,
+    pub(crate) columns: &'a [Column],
+    /// Ids and names of those to whom loads can be assigned.
+    pub(crate) known: &'a [(String, String)],
+    pub(crate) may_write: bool,
+    /// Whether all loads of the days are shown.
+    pub(crate) is_complete: bool,
+    pub(crate) missing: &'a [String],
+    /// The reference of a load that was assigned.
+    pub(crate) done: Option<&'a str>,
+    pub(crate) error: Option<&'a str>,
+    /// The beginning of the idempotency keys of the forms.
+    pub(crate) key: &'a str,
+}
+
+impl BoardView<'_> {
+    /// Returns the page.
+    pub(crate) fn markup(&self) -> Markup {
+        let query = self.query;
+        let step = Days::new(if query.is_week() { 7 } else { 1 });
+        let day = query.first.to_string();
+        let by = self.by.name();
+        let span = |name: &str| with_query("/board", &[(name, day.as_str()), ("by", by)]);
+        html! {
+            div.head {
+                h1 { "Board, " (query.title(self.clock)) }
+                div.actions {
+                    a.btn href=(query.path(Some(self.by), query.first - step)) { "← Before" }
+                    a.btn href=(with_query("/board", &[("by", by)])) { "Today" }
+                    a.btn href=(query.path(Some(self.by), query.first + step)) { "After →" }
+                }
+            }
+            @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            @if let Some(error) = self.error { p.notice.bad role="alert" { (error) } }
+            @if let Some(done) = self.done { p.notice role="status" { (done) " is assigned." } }
+            @if !self.is_complete {
+                p.notice.bad role="status" {
+                    "There are more loads than a board shows. Choose a day instead of a week, or look in Loads."
+                }
+            }
+            div.filters {
+                a.chip.on[!query.is_week()] href=(span("day")) { "Day" }
+                a.chip.on[query.is_week()] href=(span("week")) { "Week" }
+                @for (by, label) in [(By::Haulier, "By haulier"), (By::Driver, "By driver")] {
+                    a.chip.on[by == self.by] href=(query.path(Some(by), query.first)) { (label) }
+                }
+                form.filters action="/board" {
+                    input type="hidden" name="by" value=(by);
+                    label.hidden for="b-day" { "Another day" }
+                    input #b-day name=(if query.is_week() { "week" } else { "day" }) value=(typed_date(query.first))
+                        autocomplete="off";
+                    button { "Go" }
+                }
+            }
+            div.board tabindex="0" role="region" aria-label="Board" data-board {
+                @for column in self.columns { (self.column(column)) }
+            }
+            datalist #targets { @for (id, name) in self.known { option value=(id) { (name) } } }
+            (module("office.js"))
+        }
+    }
+
+    fn column(&self, column: &Column) -> Markup {
+        let Column { id, name, loads } = column;
+        let planned: f64 = loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
+        let is_named = !name.is_empty();
+        // Nobody of a haulier without an id has access, so nothing can be sent to it.
+        let takes = self.may_write && (!id.is_empty() || !is_named);
+        html! {
+            section.column data-to=[takes.then_some(id)] {
+                header {
+                    h2 {
+                        @if is_named { (name) } @else if self.by == By::Driver { "No driver yet" } @else { "No haulier yet" }
+                    }
+                    small { (counted(loads.len() as u64, "load")) ", " (number(planned)) " t" }
+                    @if !id.is_empty() && !loads.is_empty() {
+                        @let pairs = self.query.pairs(None, self.query.first);
+                        @let days = pairs.iter().filter(|(name, _)| *name != "by");
+                        @let days = days.map(|(name, value)| (*name, value.as_str()));
+                        @let pairs: Vec<_> = days.chain([(self.by.name(), id.as_str())]).collect();
+                        a href=(with_query("/board/sheet", &pairs)) { "Print" span.hidden { " the loads of " (name) } }
+                    }
+                }
+                @for load in loads { (self.card(load, column)) }
+                @if loads.is_empty() { p.muted { "Nothing." } }
+            }
+        }
+    }
+
+    fn card(&self, load: &Load, column: &Column) -> Markup {
+        let place = |place: Option<&String>| place.map_or("?", String::as_str).to_owned();
+        let is_open = match self.by {
+            By::Haulier => load.status == "upcoming",
+            By::Driver => ["upcoming", "collected"].contains(&load.status.as_str()),
+        };
+        let may_assign = self.may_write && is_open;
+        html! {
+            article.card draggable=[may_assign.then_some("true")] data-load=(load.id) {
+                div {
+                    a.main href={ "/loads/" (segment(&load.id)) } { (load.reference) } " "
+                    (status(&load.status))
+                }
+                span.sub { (self.clock.delivery(&load.delivery)) }
+                div { (place(load.pickup_postcode.as_ref())) " → " (place(load.dropoff_postcode.as_ref())) }
+                div { (load.commodity.name) ", " (tonnes(load.weight)) " t" }
+                @if let Some(vehicle) = &load.vehicle_registration { div.muted { (vehicle) } }
+                @if may_assign { (self.assignment(load, column)) }
+            }
+        }
+    }
+
+    fn assignment(&self, load: &Load, column: &Column) -> Markup {
+        let label = if self.by == By::Driver { "Driver, id" } else { "Haulier, id" };
+        let id = format!("to-{}-{}", load.id, column.id);
+        let pairs = self.query.pairs(Some(self.by), self.query.first);
+        let board = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        html! {
+            details {
+                summary { (if column.id.is_empty() { "Assign" } else { "Change" }) span.hidden { " " (load.reference) } }
+                form method="post" action="/board/assign" {
+                    (form_token(self.user))
+                    input type="hidden" name="key" value={ (self.key) "-" (load.id) };
+                    input type="hidden" name="id" value=(load.id);
+                    input type="hidden" name="revision" value=(load.revision);
+                    input type="hidden" name="by" value=(self.by.name());
+                    input type="hidden" name="from" value=(column.id);
+                    input type="hidden" name="board" value=(board);
+                    label for=(id) { (label) }
+                    input id=(id) name="to" list="targets" required autocomplete="off";
+                    button { (if column.id.is_empty() { "Send" } else { "Change" }) }
+                    @if !column.id.is_empty() { button.danger name="remove" value="on" formnovalidate { "Remove" } }
+                }
+            }
+        }
+    }
+}
