@@ -58,6 +58,8 @@ impl Phone {
         let mut browser = Browser::start_in(&profile, None)?;
         let page = browser.open_in_profile("about:blank")?;
         browser.watch(&page)?;
+        // For scripts that run before those of the page.
+        browser.command(&page, "Page.enable", &json!({}))?;
         emulate(&mut browser, &page, (360, 740), "light")?;
         let mut phone = Self { profile, browser, page };
         phone.go(url)?;
