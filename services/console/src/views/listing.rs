@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::enquiries::{answer_button, contact};
-use super::layout::form_token;
+use super::layout::{form_token, module};
 use super::map;
 use super::market::{labels, picture, wish_button};
 use crate::api::market::{Attachment, Category, Enquiry, Listing, Report};
@@ -69,7 +69,7 @@ impl ListingView<'_> {
                 (labels(listing))
                 div.actions { (self.actions()) }
             }
-            @if let Some(done) = self.done { p.notice role="status" { (done) } }
+            @if let Some(done) = self.done { p.notice role="status" { (done) } (module("saved.js")) }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             @if listing.suspended {
                 p.notice.bad { "The seller is suspended: nobody else sees this listing at the moment." }
