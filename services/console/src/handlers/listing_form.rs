@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::extract::PostForm;
-use super::listing::{after, find_listing, listing_path, page_path};
-use super::market::errors_of;
+use super::listing::{after, find_listing, listing_path, may_edit, page_path};
+use super::market::{errors_of, may_write, only};
 use super::{html, html_with, new_key};
 use crate::Console;
 use crate::api::market::{Category as Part, Facets, Listing};
@@ -26,7 +26,8 @@ use crate::views::{Section, page as document};
 const MAX_MERGES: usize = 3;
 
 /// Asks what is sold or sought.
-pub(super) async fn choose(user: User) -> HttpResponse {
+pub(super) async fn choose(user: User) -> Result<HttpResponse, Failure> {
+    only(may_write(&user))?;
     let body = markup! {
         div.head { h1 { "Sell or seek" } }
         p { "What is it about?" }
@@ -36,7 +37,7 @@ pub(super) async fn choose(user: User) -> HttpResponse {
             }
         }
     };
-    html(&document(&user, Section::Market, "Sell or seek", &body))
+    Ok(html(&document(&user, Section::Market, "Sell or seek", &body)))
 }
 
 /// A listing as it is written: a new one, or an edit of one that is there.
@@ -136,6 +137,7 @@ pub(super) async fn new_form(
     slug: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let category = Category::of_slug(&slug).ok_or(Failure::NotFound)?;
+    only(may_write(&user))?;
     let parts = find_parts(&user.caller(&console.api)).await?;
     let draft = Draft { category, listing: None, parts: &parts };
     let shown = Shown { typed: &Form::of_new(), was: "", revision: "", errors: &[], status: StatusCode::OK };
@@ -206,6 +208,7 @@ pub(super) async fn edit_form(
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let (listing, category, parts) = find(&user.caller(&console.api), &id).await?;
+    only(may_edit(&user, &listing))?;
     let initial = Form { category }.initial(&listing);
     let draft = Draft { category, listing: Some(&listing), parts: &parts };
     let (was, revision) = (encoded(&initial), listing.revision.to_string());

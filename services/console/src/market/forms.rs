@@ -105,7 +105,8 @@ impl Form {
 
     /// Returns the names of the fields that differ from what they were.
     pub(crate) fn changed(&self, typed: &Fields, was: &Fields) -> Vec<&'static str> {
-        let fields = self.category.fields().map(|field| (field.name, Some(field.kind))).chain([(FILES, None)]);
+        let fields =
+            self.category.fields().map(|field| (field.name, Some(field.kind))).chain([(FILES, None)]);
         let changed = fields
             .filter(|(name, kind)| self.compared(typed, name, *kind) != self.compared(was, name, *kind));
         changed.map(|(name, _)| name).collect()

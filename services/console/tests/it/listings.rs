@@ -250,6 +250,9 @@ fn a_listing_is_reported_and_closed() {
         let admin = office.browser("anna").await.get(&format!("/market/{id}")).await.ok();
         assert!(admin.contains("Too cheap") && admin.contains("href=\"/moderation?listing="), "{admin}");
         let close = format!("/market/{id}/close");
+        for path in [&close, &format!("/market/{id}/edit")] {
+            assert_eq!(buyer.get(path).await.status, 403, "{path}");
+        }
         let reply = seller.fill(&close, &close, &[("choice", "sold")]).await;
         assert_eq!(reply.location(), format!("/market/{id}?done=closed"), "{}", reply.text);
         assert_eq!(listing(&office, &id).await["status"], "sold");
