@@ -128,7 +128,8 @@ impl ListingFormView<'_> {
         for value in chosen.iter().copied().filter(|value| !value.is_empty()) {
             let is_main = field.kind == Kind::Parts && value == main.to_string();
             if !is_main && !choices.iter().any(|(known, _)| known == value) {
-                let part = self.parts.iter().find(|part| field.kind == Kind::Parts && part.id.to_string() == value);
+                let part =
+                    self.parts.iter().find(|part| field.kind == Kind::Parts && part.id.to_string() == value);
                 choices.push((value.to_owned(), capital(part.map_or(value, |part| &part.name))));
             }
         }
