@@ -5,28 +5,39 @@ const form = document.querySelector("form[data-keep]");
 const pictures = form.querySelector("[data-pictures]");
 const name = `draft:${form.dataset.keep}:${location.pathname}`;
 const technical = new Set(["form-token", "key", "revision", "was"]);
+// What the server compares the fields with: a draft is of the listing as it was when one began to write.
+const basis = ["revision", "was"];
 
 const typed = () => JSON.stringify([...new FormData(form)].filter(([name, value]) => !technical.has(name) && typeof value === "string"));
 // What the server shows again was typed already, and is kept when one leaves.
 const isAgain = form.dataset.again !== undefined;
 const first = isAgain ? null : typed();
 
-function keep() {
+// A full or forbidden storage keeps nothing: the form works all the same.
+function store(action) {
   try {
-    if (typed() === first) localStorage.removeItem(name);
-    else localStorage.setItem(name, typed());
+    return action();
   } catch {
-    // A full or forbidden storage keeps nothing: the form works all the same.
+    return null;
   }
 }
 
-const kept = isAgain ? null : localStorage.getItem(name);
-if (kept && kept !== first) {
+const forget = () => store(() => localStorage.removeItem(name));
+
+function keep() {
+  const pairs = typed();
+  if (pairs === first) return forget();
+  const draft = { pairs: JSON.parse(pairs), basis: basis.map((name) => form.elements[name].value) };
+  store(() => localStorage.setItem(name, JSON.stringify(draft)));
+}
+
+const kept = isAgain ? null : store(() => JSON.parse(localStorage.getItem(name)));
+if (Array.isArray(kept?.pairs) && JSON.stringify(kept.pairs) !== first) {
   const note = document.createElement("p");
   note.className = "notice";
   note.setAttribute("role", "status");
   note.append("You began to write this and did not send it. ");
-  for (const [text, action] of [["Go on writing", () => bring(JSON.parse(kept))], ["Discard it", () => localStorage.removeItem(name)]]) {
+  for (const [text, action] of [["Go on writing", () => bring(kept)], ["Discard it", forget]]) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = text;
@@ -36,7 +47,7 @@ if (kept && kept !== first) {
   form.before(note);
 }
 
-function bring(pairs) {
+function bring({ pairs, basis: values }) {
   const all = (name) => pairs.filter(([own]) => own === name).map(([, value]) => value);
   for (const field of form.elements) {
     if (!field.name || technical.has(field.name) || field.type === "file" || field.type === "hidden" || field.name === "files") continue;
@@ -44,30 +55,40 @@ function bring(pairs) {
     else if (field.localName !== "button") field.value = all(field.name)[0] ?? "";
   }
   const stored = form.querySelector(".stored");
-  for (const file of all("files")) {
-    if ([...form.querySelectorAll("input[name=files]")].some((own) => own.value === file)) continue;
-    const item = document.createElement("li");
-    const label = document.createElement("label");
-    const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "files", value: file, checked: true });
-    const space = file.indexOf(" ");
+  const boxes = [...form.querySelectorAll("input[name=files]")];
+  for (const box of boxes) box.checked = all("files").includes(box.value);
+  // In the order of the draft; what it does not have comes last.
+  for (const file of all("files")) stored.append(boxes.find((box) => box.value === file)?.closest("li") ?? item(file));
+  for (const box of boxes) if (!box.checked) stored.append(box.closest("li"));
+  basis.forEach((name, index) => (form.elements[name].value = values?.[index] ?? form.elements[name].value));
+  keep();
+}
+
+function item(file) {
+  const item = document.createElement("li");
+  const label = document.createElement("label");
+  const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "files", value: file, checked: true });
+  const space = file.indexOf(" ");
+  item.draggable = true;
+  if (!file.toLowerCase().endsWith(".pdf")) {
     const picture = Object.assign(document.createElement("img"), {
       src: `/files/${encodeURIComponent(file.slice(0, space))}?width=160`, alt: `Stored: ${file.slice(space + 1)}`, width: 120, height: 80,
     });
-    label.append(box, ` ${file.slice(space + 1)}`);
-    item.draggable = true;
-    item.append(picture, label);
-    stored.append(item);
+    item.append(picture);
   }
-  keep();
+  label.append(box, ` ${file.slice(space + 1)}`);
+  item.append(label);
+  return item;
 }
 
 form.addEventListener("input", keep);
 form.addEventListener("change", keep);
 let leaves = false;
 form.addEventListener("submit", () => {
-  // An answer with errors has the fields again; one without leads to the listing.
   leaves = true;
-  localStorage.removeItem(name);
+  keep();
+  // The page of the listing forgets the draft (saved.js): the form may not arrive, or be refused.
+  store(() => sessionStorage.setItem("sent", name));
 });
 addEventListener("pageshow", (event) => event.persisted && (leaves = false));
 // Kept in the browser, it need not be asked about when one leaves.

@@ -177,8 +177,22 @@ impl Api {
         Ok(String::from_utf8(text)?)
     }
 
-    /// Begins a call with a token. `path` begins with `/v1/`.
+    /// Begins a call with a token. `path` begins with `/v1/`. With an id that is `.` or `..`, it would be another path.
     fn call(
+        &self,
+        service: Service,
+        method: Method,
+        path: &str,
+        token: &str,
+        context: &RequestContext,
+    ) -> Result<RequestBuilder, CallError> {
+        if path.split('?').next().unwrap_or_default().split('/').any(|part| [".", ".."].contains(&part)) {
+            return Err(CallError::Refused(Box::new(Refusal { status: 404, ..Refusal::default() })));
+        }
+        Ok(self.begin(service, method, path, token, context))
+    }
+
+    fn begin(
         &self,
         service: Service,
         method: Method,
@@ -224,7 +238,7 @@ impl<'a> Caller<'a> {
         query: &[(&str, &str)],
     ) -> Result<Reply<T>, CallError> {
         let path = with_query(path, query);
-        let request = self.api.call(service, Method::GET, &path, self.token, self.context);
+        let request = self.api.call(service, Method::GET, &path, self.token, self.context)?;
         let response = self.send(service, request).await?;
         let total = header_text(&response, "x-total-count").and_then(|total| total.parse().ok());
         let next = header_text(&response, header::LINK.as_str()).and_then(next_cursor);
@@ -241,7 +255,7 @@ impl<'a> Caller<'a> {
         body: Option<&Value>,
         write: Write<'_>,
     ) -> Result<Value, CallError> {
-        let mut request = self.api.call(service, method, path, self.token, self.context);
+        let mut request = self.api.call(service, method, path, self.token, self.context)?;
         if let Some(body) = body {
             request = request.json(body);
         }
@@ -257,14 +271,14 @@ impl<'a> Caller<'a> {
 
     /// Sends a write without a body that takes long.
     pub(crate) async fn send_slow(&self, service: Service, path: &str) -> Result<Value, CallError> {
-        let request = self.api.call(service, Method::POST, path, self.token, self.context);
+        let request = self.api.call(service, Method::POST, path, self.token, self.context)?;
         let response = self.send(service, request.timeout(SLOW_TIMEOUT)).await?;
         response.json().await.map_err(|error| away(service, error.into()))
     }
 
     /// Stores a file, and returns its id.
     pub(crate) async fn upload(&self, service: Service, form: Form) -> Result<String, CallError> {
-        let request = self.api.call(service, Method::POST, "/v1/files", self.token, self.context);
+        let request = self.api.call(service, Method::POST, "/v1/files", self.token, self.context)?;
         // A photograph takes longer than a page may.
         let response = self.send(service, request.timeout(UPLOAD_TIMEOUT).multipart(form)).await?;
         let stored: Stored = response.json().await.map_err(|error| away(service, error.into()))?;
@@ -280,7 +294,7 @@ impl<'a> Caller<'a> {
         key: Option<&str>,
     ) -> impl Future<Output = Result<Response, CallError>> + Send + use<> {
         let service = Service::Logistics;
-        let request = self.api.call(service, Method::POST, "/v1/loads/batch", self.token, self.context);
+        let request = self.api.begin(service, Method::POST, "/v1/loads/batch", self.token, self.context);
         let mut request = request.timeout(BATCH_TIMEOUT).header(header::CONTENT_TYPE, media_type).body(form);
         if let Some(key) = key {
             request = request.header("idempotency-key", key);
@@ -301,7 +315,7 @@ impl<'a> Caller<'a> {
         headers: &[(&str, &str)],
     ) -> Result<Response, CallError> {
         let path = with_query(path, query);
-        let request = self.api.call(service, Method::GET, &path, self.token, self.context);
+        let request = self.api.call(service, Method::GET, &path, self.token, self.context)?;
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.send(service, request.timeout(OPEN_TIMEOUT)).await
     }

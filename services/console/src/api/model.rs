@@ -244,6 +244,7 @@ pub(crate) struct Webhook {
     pub(crate) events: Vec<String>,
     pub(crate) description: Option<String>,
     pub(crate) disabled_reason: Option<String>,
+    pub(crate) revision: i64,
     /// Only where it was just made.
     pub(crate) secret: Option<String>,
 }

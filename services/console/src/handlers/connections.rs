@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::extract::PostForm;
-use super::market::errors_of;
+use super::market::{errors_of, may_write, only};
 use super::{html, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::connections::{SavedSearch, ServiceAccount};
@@ -29,8 +29,18 @@ pub(super) async fn page(
     user: User,
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    let caller = user.caller(&console.api);
     let parameters = Fields::parse(request.query_string().as_bytes());
+    show(&console, &user, &parameters, &[], StatusCode::OK).await
+}
+
+async fn show(
+    console: &Console,
+    user: &User,
+    parameters: &Fields,
+    errors: &[FieldError],
+    status: StatusCode,
+) -> Result<HttpResponse, Failure> {
+    let caller = user.caller(&console.api);
     let (loads, market, accounts, searches) = futures_util::join!(
         find_hooks(&caller, Service::Logistics),
         find_hooks(&caller, Service::Livestock),
@@ -45,19 +55,19 @@ pub(super) async fn page(
     }
     let accounts = optional(accounts, &mut missing)?.map(|reply| reply.value);
     let searches = optional(searches, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
-    let may_write =
-        user.person.organisation_id.is_some() && !user.person.is_viewer && !user.person.is_weigher;
     let view = Connections {
-        user: &user,
+        user,
         clock: console.clock,
         hooks: &hooks,
         accounts: accounts.as_deref(),
         searches: &searches,
         missing: &missing,
+        errors,
+        key: &new_key(),
         done: parameters.find("done").and_then(done),
-        may_write: may_write || user.person.is_admin,
+        may_write: may_write(user),
     };
-    Ok(html(&document(&user, Section::Connections, "Connections", &view.markup())))
+    Ok(html_with(status, &document(user, Section::Connections, "Connections", &view.markup())))
 }
 
 fn done(name: &str) -> Option<&'static str> {
@@ -89,8 +99,9 @@ pub(super) async fn count(caller: &Caller<'_>, service: Service, path: &str, sta
     caller.get::<Value>(service, path, &query).await.ok()?.total
 }
 
-pub(super) async fn account_form(user: User) -> HttpResponse {
-    show_account(&user, &Fields::default(), &[], StatusCode::OK)
+pub(super) async fn account_form(user: User) -> Result<HttpResponse, Failure> {
+    only(user.person.organisation_id.is_some() && may_write(&user))?;
+    Ok(show_account(&user, &Fields::default(), &[], StatusCode::OK))
 }
 
 fn show_account(user: &User, typed: &Fields, errors: &[FieldError], status: StatusCode) -> HttpResponse {
@@ -107,7 +118,7 @@ pub(super) async fn create_account(console: Data<Console>, form: PostForm) -> Re
     let created =
         caller.send_json(Service::System, Method::POST, "/v1/service-accounts", Some(&body), write).await;
     match created {
-        Ok(account) => Ok(show_secret(&user, account)),
+        Ok(account) => show_secret(&user, account),
         Err(CallError::Refused(refusal)) => {
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             Ok(show_account(&user, &fields, &errors_of(&refusal), status))
@@ -116,8 +127,10 @@ pub(super) async fn create_account(console: Data<Console>, form: PostForm) -> Re
     }
 }
 
-fn show_secret(user: &User, account: Value) -> HttpResponse {
-    let account: ServiceAccount = serde_json::from_value(account).unwrap_or_default();
+fn show_secret(user: &User, account: Value) -> Result<HttpResponse, Failure> {
+    let account = serde_json::from_value::<ServiceAccount>(account).ok();
+    let account = account.filter(|account| !account.client_id.is_empty());
+    let account = account.ok_or_else(|| anyhow::anyhow!("system answers something unexpected"))?;
     let view = Secret {
         title: &account.name,
         lines: &[
@@ -128,7 +141,7 @@ fn show_secret(user: &User, account: Value) -> HttpResponse {
                 by a new one; the old one works for another 24 hours.",
         on: "/connections",
     };
-    html(&document(user, Section::Connections, &account.name, &view.markup()))
+    Ok(html(&document(user, Section::Connections, &account.name, &view.markup())))
 }
 
 #[derive(Deserialize)]
@@ -156,11 +169,27 @@ pub(super) async fn act_on_account(
         "delete" => caller.send_json(Service::System, Method::DELETE, &own, None, Write::default()).await,
         _ => return Err(Failure::NotFound),
     };
-    let answer = sent.map_err(|error| Failure::from(error).keeping(&place, fields))?;
-    Ok(match path.action.as_str() {
-        "rotate" => show_secret(&user, answer),
-        _ => see_other("/connections?done=deleted"),
-    })
+    match sent {
+        Ok(answer) if path.action == "rotate" => show_secret(&user, answer),
+        Ok(_) => Ok(see_other("/connections?done=deleted")),
+        Err(error) => show_again(&console, &user, error, (&place, fields)).await,
+    }
+}
+
+/// Shows the page again with why something was refused.
+async fn show_again(
+    console: &Console,
+    user: &User,
+    error: CallError,
+    (place, fields): (&str, Fields),
+) -> Result<HttpResponse, Failure> {
+    match error {
+        CallError::Refused(refusal) if ![403, 404].contains(&refusal.status) => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            show(console, user, &Fields::default(), &errors_of(&refusal), status).await
+        }
+        error => Err(Failure::from(error).keeping(place, fields)),
+    }
 }
 
 /// Opens what a saved search finds. The service then counts its new listings from 0.
@@ -198,7 +227,9 @@ pub(super) async fn act_on_search(
     };
     let sent = caller.send_json(Service::Livestock, method, &own, body.as_ref(), Write::default()).await;
     let place = format!("/connections/searches/{}/{}", segment(&path.id), segment(&path.action));
-    sent.map_err(|error| Failure::from(error).keeping(&place, fields))?;
+    if let Err(error) = sent {
+        return show_again(&console, &user, error, (&place, fields)).await;
+    }
     let done = if path.action == "delete" { "deleted" } else { "saved" };
     Ok(see_other(&with_query("/connections", &[("done", done)])))
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::extract::{PostForm, context, find_user};
-use super::market::{errors_of, find_pictures};
+use super::market::{errors_of, find_pictures, may_write, only};
 use super::{html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::market::{Category, Enquiry, Listing, Report};
@@ -39,6 +39,11 @@ pub(super) fn page_path(id: &str) -> String {
 
 pub(super) async fn find_listing(caller: &Caller<'_>, id: &str) -> Result<Listing, CallError> {
     Ok(caller.get(Service::Livestock, &listing_path(id), &[]).await?.value)
+}
+
+/// Returns true if the person may change a listing. The service decides.
+pub(super) fn may_edit(user: &User, listing: &Listing) -> bool {
+    may_write(user) && (user.person.is_admin || user.person.acts_for(Some(&listing.organisation_id)))
 }
 
 pub(super) async fn page(
@@ -83,6 +88,7 @@ async fn show_visitor(
         categories: &[],
         pictures: &[],
         events: &[],
+        has_more_events: false,
         enquiries: &[],
         reports: &[],
         back: &MarketQuery::parse(parameters.get("list")).path(),
@@ -127,7 +133,9 @@ async fn show(
     let listing = listing?.value;
     let mut missing = Vec::new();
     let categories = optional(categories, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
-    let events = optional(events, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    let events = optional(events, &mut missing)?;
+    let has_more_events = events.as_ref().is_some_and(|reply| reply.next.is_some());
+    let events = events.map(|reply| reply.value).unwrap_or_default();
     let enquiries = enquiries.map(|reply| reply.value).unwrap_or_default();
     let reports = reports.map(|reply| reply.value).unwrap_or_default();
     let ids: Vec<_> = listing.files.iter().map(|file| file.id.as_str()).collect();
@@ -139,6 +147,7 @@ async fn show(
         categories: &categories,
         pictures: &pictures,
         events: &events,
+        has_more_events,
         enquiries: &enquiries,
         reports: &reports,
         back: &MarketQuery::parse(parameters.get("list")).path(),
@@ -311,6 +320,9 @@ async fn ask(
     status: StatusCode,
 ) -> Result<HttpResponse, Failure> {
     let listing = find_listing(&user.caller(&console.api), id).await?;
+    if matches!(question, Question::Close) {
+        only(may_edit(user, &listing))?;
+    }
     let page = question.page(user, &listing, typed, errors);
     Ok(html_with(status, &document(user, Section::Market, &title(&listing), &page)))
 }

@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::extract::PostForm;
-use super::listing::{after, find_listing, listing_path, page_path};
-use super::market::errors_of;
+use super::listing::{after, find_listing, listing_path, may_edit, page_path};
+use super::market::{errors_of, may_write, only};
 use super::{html, html_with, new_key};
 use crate::Console;
 use crate::api::market::{Category as Part, Facets, Listing};
@@ -26,7 +26,8 @@ use crate::views::{Section, page as document};
 const MAX_MERGES: usize = 3;
 
 /// Asks what is sold or sought.
-pub(super) async fn choose(user: User) -> HttpResponse {
+pub(super) async fn choose(user: User) -> Result<HttpResponse, Failure> {
+    only(may_write(&user))?;
     let body = markup! {
         div.head { h1 { "Sell or seek" } }
         p { "What is it about?" }
@@ -36,7 +37,7 @@ pub(super) async fn choose(user: User) -> HttpResponse {
             }
         }
     };
-    html(&document(&user, Section::Market, "Sell or seek", &body))
+    Ok(html(&document(&user, Section::Market, "Sell or seek", &body)))
 }
 
 /// A listing as it is written: a new one, or an edit of one that is there.
@@ -121,9 +122,9 @@ async fn find_breeds(caller: &Caller<'_>, category: &Category) -> Vec<String> {
     breeds.into_iter().map(|breed| breed.value).take(100).collect()
 }
 
-async fn find_parts(caller: &Caller<'_>) -> Vec<Part> {
-    let found = caller.get(Service::Livestock, "/v1/categories", &[]).await;
-    found.map(|reply| reply.value).unwrap_or_default()
+/// Reads the categories. Without them, a form would drop those of a listing.
+async fn find_parts(caller: &Caller<'_>) -> Result<Vec<Part>, CallError> {
+    Ok(caller.get(Service::Livestock, "/v1/categories", &[]).await?.value)
 }
 
 fn encoded(fields: &Fields) -> String {
@@ -136,7 +137,8 @@ pub(super) async fn new_form(
     slug: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let category = Category::of_slug(&slug).ok_or(Failure::NotFound)?;
-    let parts = find_parts(&user.caller(&console.api)).await;
+    only(may_write(&user))?;
+    let parts = find_parts(&user.caller(&console.api)).await?;
     let draft = Draft { category, listing: None, parts: &parts };
     let shown = Shown { typed: &Form::of_new(), was: "", revision: "", errors: &[], status: StatusCode::OK };
     Ok(draft.show(&console, &user, &shown).await)
@@ -152,6 +154,7 @@ pub(super) async fn create(
     let category = Category::of_slug(&slug).ok_or(Failure::NotFound)?;
     let caller = user.caller(&console.api);
     let is_draft = fields.get("then") != "publish";
+    let place = format!("/market/new/{}", category.slug);
     let fields = with_first(fields);
     let body = Form { category }.new_body(&fields, is_draft);
     let (errors, status) = match (fields.find("first").is_some(), body) {
@@ -170,14 +173,13 @@ pub(super) async fn create(
                     (errors_of(&refusal), status)
                 }
                 Err(error) => {
-                    return Err(
-                        Failure::from(error).keeping(&format!("/market/new/{}", category.slug), fields)
-                    );
+                    return Err(Failure::from(error).keeping(&place, fields));
                 }
             }
         }
     };
     let parts = find_parts(&caller).await;
+    let parts = parts.map_err(|error| Failure::from(error).keeping(&place, fields.clone()))?;
     let draft = Draft { category, listing: None, parts: &parts };
     let shown = Shown { typed: &fields, was: "", revision: "", errors: &errors, status };
     Ok(draft.show(&console, &user, &shown).await)
@@ -194,7 +196,7 @@ fn with_first(fields: Fields) -> Fields {
 /// Reads a listing with its category and the parts of categories.
 async fn find(caller: &Caller<'_>, id: &str) -> Result<(Listing, &'static Category, Vec<Part>), Failure> {
     let (listing, parts) = futures_util::join!(find_listing(caller, id), find_parts(caller));
-    let listing = listing?;
+    let (listing, parts) = (listing?, parts?);
     let parent = |id: i64| parts.iter().find(|part| part.id == id)?.parent_id;
     let category = Category::of_listing(&listing, parent).ok_or(Failure::NotFound)?;
     Ok((listing, category, parts))
@@ -206,6 +208,7 @@ pub(super) async fn edit_form(
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let (listing, category, parts) = find(&user.caller(&console.api), &id).await?;
+    only(may_edit(&user, &listing))?;
     let initial = Form { category }.initial(&listing);
     let draft = Draft { category, listing: Some(&listing), parts: &parts };
     let (was, revision) = (encoded(&initial), listing.revision.to_string());
@@ -315,8 +318,9 @@ pub(super) async fn save(
 ) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = form;
     let caller = user.caller(&console.api);
-    let (listing, category, parts) = find(&caller, &id).await?;
     let place = format!("{}/edit", page_path(&id));
+    let found = find(&caller, &id).await.map_err(|failure| failure.keeping(&place, fields.clone()));
+    let (listing, category, parts) = found?;
     let fields = with_first(fields);
     let revision = fields.get("revision");
     // No listing has revision 0.

@@ -41,6 +41,9 @@ pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result
         Some(user) => (user.caller(&console.api), "/v1/listings"),
         None => (Caller::visitor(&console.api, &context), "/v1/public/listings"),
     };
+    if user.is_none() && query.is_of_members() {
+        return Err(Failure::LoggedOut { to: query.path() });
+    }
     let shown = query.area().map_or(Area::WHOLE, Area::shown);
     let zoom = shown.zoom();
     let (page, filters) = (query.page(), query.parameters());
@@ -51,7 +54,13 @@ pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result
     let (listings, facets, all, clusters) = futures_util::join!(
         caller.get::<Vec<Listing>>(Service::Livestock, path, &page),
         caller.get::<Facets>(Service::Livestock, path, &counted),
-        caller.get::<Facets>(Service::Livestock, path, &[("docs", "false")]),
+        async {
+            // Without filters, both count the same.
+            if filters.is_empty() {
+                return None;
+            }
+            Some(caller.get::<Facets>(Service::Livestock, path, &[("docs", "false")]).await)
+        },
         caller.get::<Clusters>(Service::Livestock, path, &mapped),
     );
     let mut status = if listings.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
@@ -66,7 +75,11 @@ pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result
     }
     let listings = optional(listings, &mut missing)?;
     let facets = optional(facets, &mut missing)?.map(|reply| reply.value);
-    let all = optional(all, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    let all = match all {
+        Some(all) => optional(all, &mut missing)?.map(|reply| reply.value),
+        None => facets.clone(),
+    };
+    let all = all.unwrap_or_default();
     let clusters = optional(clusters, &mut missing)?.map(|reply| reply.value);
     let found = listings.as_ref().map_or(&[][..], |reply| reply.value.as_slice());
     let pictures = match &user {
@@ -103,11 +116,8 @@ pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result
 }
 
 fn done(name: &str) -> Option<&'static str> {
-    match name {
-        "saved" => Some("The search is saved. It is in Connections, with the number of new listings."),
-        "discarded" => Some("The draft is discarded."),
-        _ => None,
-    }
+    let saved = "The search is saved. It is in Connections, with the number of new listings.";
+    (name == "saved").then_some(saved)
 }
 
 /// Returns the ids of those files that are pictures. Without system, none are shown.
@@ -185,6 +195,21 @@ pub(super) async fn save(console: Data<Console>, form: PostForm) -> Result<HttpR
         }
         Err(error) => Err(Failure::from(error).keeping("/market/save", fields)),
     }
+}
+
+/// Refuses a page to those who may not do what it is for. The services decide all the same.
+pub(super) fn only(is_allowed: bool) -> Result<(), Failure> {
+    if is_allowed {
+        return Ok(());
+    }
+    let message = "You may not do this.".to_owned();
+    Err(CallError::Refused(Box::new(Refusal { status: 403, message, ..Refusal::default() })).into())
+}
+
+/// Returns true for those who may write for an organisation.
+pub(super) fn may_write(user: &User) -> bool {
+    let person = &user.person;
+    person.is_admin || person.organisation_id.is_some() && !person.is_viewer && !person.is_weigher
 }
 
 /// Returns what is wrong with the fields, or with the request as a whole.

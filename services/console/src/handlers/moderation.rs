@@ -3,26 +3,29 @@
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use futures_util::future::try_join_all;
 use reqwest::Method;
 use serde_json::json;
 
 use super::extract::PostForm;
 use super::listing::listing_path;
-use super::market::find_pictures;
+use super::market::{errors_of, find_pictures};
 use super::{html_with, optional, see_other};
 use crate::Console;
 use crate::api::market::{Listing, Report, Suspended};
 use crate::api::model::Event;
-use crate::api::{CallError, Caller, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::market::{neighbours, queue};
 use crate::user::{Failure, User};
+use crate::views::loads::counted;
 use crate::views::moderation::{Case, ModerationView};
 use crate::views::{Section, page as document};
 
 /// Open reports that are read at once. Those after them come up when these are decided.
 const MAX_REPORTS: &str = "100";
+/// The most characters of a note, and of the reason of a suspension.
+const MAX_NOTE_CHARS: usize = 10_000;
+const MAX_REASON_CHARS: usize = 1_000;
 /// Further listings of a seller that are shown.
 const MAX_OTHERS: &str = "20";
 
@@ -40,7 +43,7 @@ async fn show(
     console: &Console,
     user: &User,
     parameters: &Fields,
-    refused: Option<(&Fields, &str)>,
+    refused: Option<(&Fields, &FieldError)>,
     status: StatusCode,
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
@@ -66,6 +69,7 @@ async fn show(
         },
     );
     let case = case?;
+    let done = done(parameters.get("done"), parameters.get("left"));
     let view = ModerationView {
         user,
         clock: console.clock,
@@ -76,7 +80,7 @@ async fn show(
         neighbours: chosen.map_or([None, None], |id| neighbours(&entries, id)),
         suspended: &suspended,
         missing: &missing,
-        done: parameters.find("done").and_then(done),
+        done: done.as_deref(),
         refused,
     };
     Ok(html_with(status, &document(user, Section::Moderation, "Moderation", &view.markup())))
@@ -110,19 +114,34 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     Ok(Case { pictures: pictures?, events, reports, others, listing })
 }
 
-fn done(name: &str) -> Option<&'static str> {
-    Some(match name {
+fn done(name: &str, left: &str) -> Option<String> {
+    let left = left.parse::<u64>().unwrap_or_default();
+    let stay = format!("Not all is done: {} of it stayed open. Decide again.", counted(left, "report"));
+    let sentence = match name {
         "dismissed" => "Left on the market. All reports of it are settled.",
         "removed" => "Removed from the market. All reports of it are settled.",
         "suspended" => "Removed, and the seller is suspended: nothing of it is on the market.",
+        "suspended-only" => {
+            "The seller is suspended. Somebody else has decided on the reports meanwhile, as you see here."
+        }
+        "suspended-some" => return Some(format!("The seller is suspended. {stay}")),
+        "some" => return Some(stay),
         "decided" => "Somebody else has decided on it meanwhile, as you see here. Nothing was changed.",
         "reinstated" => "The organisation may sell again.",
         _ => return None,
-    })
+    };
+    Some(sentence.to_owned())
 }
 
-fn lead_on(done: &str) -> HttpResponse {
-    see_other(&with_query("/moderation", &[("done", done)]))
+/// What became of a decision.
+#[derive(Default)]
+struct Decided {
+    /// Whether the seller is suspended now because of it.
+    is_suspended: bool,
+    /// Reports that it settled.
+    settled: usize,
+    /// Reports that stay open, and why.
+    left: Option<(usize, CallError)>,
 }
 
 /// Decides on all reports of a listing that were shown.
@@ -130,52 +149,116 @@ pub(super) async fn decide(console: Data<Console>, form: PostForm) -> Result<Htt
     let PostForm { user, fields } = form;
     let is_removed = fields.get("outcome") == "listing_removed";
     let suspends = is_removed && fields.find("suspend").is_some();
-    if suspends && fields.get("note").is_empty() {
-        let parameters = Fields(vec![("listing".to_owned(), fields.get("listing").to_owned())]);
-        let message = "is needed to suspend a seller";
-        return show(&console, &user, &parameters, Some((&fields, message)), StatusCode::BAD_REQUEST).await;
+    if let Some(error) = note_error(fields.get("note"), suspends) {
+        return show_again(&console, &user, &fields, &error, StatusCode::BAD_REQUEST).await;
     }
     let caller = user.caller(&console.api);
-    let sent = settle(&caller, &fields, is_removed).await;
-    let sent = match sent {
-        Ok(true) if suspends => suspend(&caller, &fields).await.map(|()| true),
-        sent => sent,
-    };
-    match sent.map_err(|error| Failure::from(error).keeping("/moderation/decide", fields.clone()))? {
-        // A colleague was quicker.
-        false => {
-            let listing = [("listing", fields.get("listing")), ("done", "decided")];
-            Ok(see_other(&with_query("/moderation", &listing)))
+    let decided = match carry_out(&caller, &fields, is_removed, suspends).await {
+        Ok(decided) => decided,
+        Err(CallError::Refused(refusal)) if ![403, 404].contains(&refusal.status) => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let error = errors_of(&refusal).into_iter().next().unwrap_or_default();
+            // The note is the reason of a suspension.
+            let is_note = ["note", "reason"].contains(&error.path.as_str());
+            let error = if is_note { note_is(error.message) } else { error };
+            return show_again(&console, &user, &fields, &error, status).await;
         }
-        true if suspends => Ok(lead_on("suspended")),
-        true => Ok(lead_on(if is_removed { "removed" } else { "dismissed" })),
+        Err(error) => return Err(Failure::from(error).keeping("/moderation/decide", fields)),
+    };
+    let left = match decided.left {
+        // Sent again after the log-in, the form settles the rest.
+        Some((_, CallError::LoggedOut)) => {
+            return Err(Failure::from(CallError::LoggedOut).keeping("/moderation/decide", fields));
+        }
+        Some((left, _)) => left.to_string(),
+        None => String::new(),
+    };
+    let listing = ("listing", fields.get("listing"));
+    let lead = |done: &str, more: &[(&str, &str)]| {
+        Ok(see_other(&with_query("/moderation", &[&[("done", done)][..], more].concat())))
+    };
+    match (decided.settled, decided.is_suspended) {
+        (_, true) if !left.is_empty() => lead("suspended-some", &[listing, ("left", &left)]),
+        (_, false) if !left.is_empty() => lead("some", &[listing, ("left", &left)]),
+        // A colleague was quicker.
+        (0, true) => lead("suspended-only", &[listing]),
+        (0, false) => lead("decided", &[listing]),
+        (_, true) => lead("suspended", &[]),
+        (_, false) => lead(if is_removed { "removed" } else { "dismissed" }, &[]),
     }
 }
 
-/// Settles the reports of the form that are still open. Returns false if somebody else has decided on them.
-async fn settle(caller: &Caller<'_>, fields: &Fields, is_removed: bool) -> Result<bool, CallError> {
+fn note_is(message: String) -> FieldError {
+    FieldError { path: "note".to_owned(), message }
+}
+
+/// Returns what is wrong with a note, before anything is done.
+fn note_error(note: &str, suspends: bool) -> Option<FieldError> {
+    let most = if suspends { MAX_REASON_CHARS } else { MAX_NOTE_CHARS };
+    let message = if suspends && note.is_empty() {
+        "is needed to suspend a seller".to_owned()
+    } else if note.chars().count() > most {
+        format!("has more than {most} characters")
+    } else {
+        return None;
+    };
+    Some(note_is(message))
+}
+
+async fn show_again(
+    console: &Console,
+    user: &User,
+    fields: &Fields,
+    error: &FieldError,
+    status: StatusCode,
+) -> Result<HttpResponse, Failure> {
+    let parameters = Fields(vec![("listing".to_owned(), fields.get("listing").to_owned())]);
+    show(console, user, &parameters, Some((fields, error)), status).await
+}
+
+/// Suspends the seller if that is asked for, then settles the reports of the form that are still open. Suspending comes
+/// first: done again, it changes nothing, whereas settled reports cannot be decided again.
+async fn carry_out(
+    caller: &Caller<'_>,
+    fields: &Fields,
+    is_removed: bool,
+    suspends: bool,
+) -> Result<Decided, CallError> {
     let path = format!("{}/reports", listing_path(fields.get("listing")));
     let reports = caller.get::<Vec<Report>>(Service::Livestock, &path, &[]).await?.value;
     let shown = fields.all("report");
     let open = reports.iter().filter(|report| report.status == "open" && shown.contains(&report.id.as_str()));
-    // A removal settles all of them.
-    let open: Vec<_> = open.take(if is_removed { 1 } else { shown.len() }).collect();
+    let open: Vec<_> = open.collect();
+    let mut decided = Decided::default();
     if open.is_empty() {
-        return Ok(false);
+        return Ok(decided);
+    }
+    if suspends {
+        suspend(caller, fields).await?;
+        decided.is_suspended = true;
     }
     let mut body = json!({"outcome": if is_removed { "listing_removed" } else { "dismissed" }});
     if !fields.get("note").is_empty() {
         body["note"] = json!(fields.get("note"));
     }
-    let calls = open.iter().map(async |report| {
+    for (index, report) in open.iter().enumerate() {
         let path = format!("/v1/reports/{}/resolve", segment(&report.id));
         match caller.send_json(Service::Livestock, Method::POST, &path, Some(&body), Write::default()).await {
-            Ok(_) => Ok(true),
-            Err(error) if error.refused_with(StatusCode::CONFLICT).is_some() => Ok(false),
-            Err(error) => Err(error),
+            Ok(_) => decided.settled += 1,
+            // Somebody else has decided on this one meanwhile.
+            Err(error) if error.refused_with(StatusCode::CONFLICT).is_some() => continue,
+            Err(error) if decided.settled == 0 && !decided.is_suspended => return Err(error),
+            Err(error) => {
+                decided.left = Some((open.len() - index, error));
+                break;
+            }
         }
-    });
-    Ok(try_join_all(calls).await?.into_iter().any(|is_settled| is_settled))
+        // A removal settles all of them.
+        if is_removed {
+            break;
+        }
+    }
+    Ok(decided)
 }
 
 async fn suspend(caller: &Caller<'_>, fields: &Fields) -> Result<(), CallError> {
@@ -192,7 +275,14 @@ pub(super) async fn reinstate(console: Data<Console>, form: PostForm) -> Result<
     let PostForm { user, fields } = form;
     let path = format!("/v1/organisations/{}/reinstate", segment(fields.get("organisation")));
     let caller = user.caller(&console.api);
-    let sent = caller.send_json(Service::Livestock, Method::POST, &path, None, Write::default()).await;
-    sent.map_err(|error| Failure::from(error).keeping("/moderation/reinstate", fields))?;
-    Ok(lead_on("reinstated"))
+    match caller.send_json(Service::Livestock, Method::POST, &path, None, Write::default()).await {
+        Ok(_) => Ok(see_other("/moderation?done=reinstated")),
+        Err(CallError::Refused(refusal)) if refusal.status != 403 => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let error = errors_of(&refusal).into_iter().next().unwrap_or_default();
+            let none = Fields::default();
+            show(&console, &user, &none, Some((&none, &error)), status).await
+        }
+        Err(error) => Err(Failure::from(error).keeping("/moderation/reinstate", fields)),
+    }
 }

@@ -11,6 +11,7 @@ use futures_util::stream::{self, Stream};
 use futures_util::{StreamExt, TryStreamExt};
 
 use super::extract::PostForm;
+use super::market::only;
 use super::{html_with, log_away};
 use crate::Console;
 use crate::api::{CallError, Caller, Service, segment};
@@ -31,6 +32,7 @@ pub(super) async fn page(
     user: User,
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
+    only(user.person.is_admin)?;
     let parameters = Fields::parse(request.query_string().as_bytes());
     let id = person_of(&parameters);
     let caller = user.caller(&console.api);
@@ -131,9 +133,8 @@ pub(super) async fn erase(console: Data<Console>, form: PostForm) -> Result<Http
     let id = person_of(&fields);
     let caller = user.caller(&console.api);
     if id.is_empty() || fields.get("confirmation") != id {
-        let records = find_records(&caller, &id).await?;
         let error = "Type the user id exactly as it stands above.";
-        return Ok(show(&user, &id, &records, &[], Some(error), StatusCode::BAD_REQUEST));
+        return Ok(show(&user, &id, &[], &[], Some(error), StatusCode::BAD_REQUEST));
     }
     let path = format!("/v1/users/{}/erase", segment(&id));
     let erased = Service::ALL.map(async |service| {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::connections::count;
 use super::extract::PostForm;
-use super::market::errors_of;
+use super::market::{errors_of, may_write, only};
 use super::{html, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::connections::Delivery;
@@ -21,6 +21,7 @@ use crate::fields::Fields;
 use crate::format::parse_date;
 use crate::user::{Failure, User};
 use crate::views::connections::{Hook, Secret, hook_path};
+use crate::views::loads::counted;
 use crate::views::webhooks::{DeliveryView, WebhookForm, WebhookView};
 use crate::views::{Section, page as document};
 
@@ -85,9 +86,17 @@ async fn show(
     let hook = Hook { service, webhook: webhook?.value, delivered, failed };
     let mut missing = Vec::new();
     let listed = optional(listed, &mut missing)?;
-    let (key, count) = (new_key(), parameters.get("count"));
+    let (key, count) = (new_key(), parameters.get("count").parse::<u64>().unwrap_or_default());
     let done = match parameters.get("done") {
-        "redelivered" => Some(format!("{count} events are delivered again.")),
+        "redelivered" => {
+            let verb = if count == 1 { "is" } else { "are" };
+            let more = if parameters.get("more").is_empty() {
+                ""
+            } else {
+                " There are more, which are later: deliver them when these have arrived."
+            };
+            Some(format!("{} {verb} delivered again.{more}", counted(count, "event")))
+        }
         "enabled" => {
             Some("It gets events again. Those that failed meanwhile can be delivered below.".to_owned())
         }
@@ -117,6 +126,7 @@ pub(super) struct ServicePath {
 
 pub(super) async fn new_form(user: User, path: Path<ServicePath>) -> Result<HttpResponse, Failure> {
     let service = service_of(&path.service)?;
+    only(may_write(&user))?;
     Ok(show_form(&user, service, None, &Fields::default(), &[], StatusCode::OK))
 }
 
@@ -128,7 +138,11 @@ fn show_form(
     errors: &[FieldError],
     status: StatusCode,
 ) -> HttpResponse {
-    let view = WebhookForm { user, service, webhook, typed, errors, key: &new_key() };
+    let was = webhook.map(|webhook| {
+        let fields = initial(webhook);
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&fields.0).finish()
+    });
+    let view = WebhookForm { user, service, webhook, was: was.as_deref(), typed, errors, key: &new_key() };
     html_with(status, &document(user, Section::Connections, "Webhook", &view.markup()))
 }
 
@@ -157,7 +171,7 @@ pub(super) async fn create(
     let write = Write { key: Some(fields.get("key")), revision: None };
     let caller = user.caller(&console.api);
     match caller.send_json(service, Method::POST, "/v1/webhooks", Some(&body), write).await {
-        Ok(webhook) => Ok(show_secret(&user, service, webhook)),
+        Ok(webhook) => show_secret(&user, service, webhook),
         Err(CallError::Refused(refusal)) => {
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             Ok(show_form(&user, service, None, &fields, &errors_of(&refusal), status))
@@ -169,8 +183,14 @@ pub(super) async fn create(
     }
 }
 
-fn show_secret(user: &User, service: Service, webhook: Value) -> HttpResponse {
-    let webhook: Webhook = serde_json::from_value(webhook).unwrap_or_default();
+/// Returns the failure of an answer that is not what the API describes.
+fn unexpected(service: Service) -> Failure {
+    anyhow::anyhow!("{} answers something unexpected", service.name()).into()
+}
+
+fn show_secret(user: &User, service: Service, webhook: Value) -> Result<HttpResponse, Failure> {
+    let webhook = serde_json::from_value::<Webhook>(webhook).ok().filter(|webhook| !webhook.id.is_empty());
+    let webhook = webhook.ok_or_else(|| unexpected(service))?;
     let view = Secret {
         title: "Secret of the webhook",
         lines: &[("Address", Some(webhook.url.as_str())), ("Secret", webhook.secret.as_deref())],
@@ -178,7 +198,7 @@ fn show_secret(user: &User, service: Service, webhook: Value) -> HttpResponse {
                 one; for 24 hours, both sign.",
         on: &hook_path(service, &webhook.id),
     };
-    html(&document(user, Section::Connections, "Secret", &view.markup()))
+    Ok(html(&document(user, Section::Connections, "Secret", &view.markup())))
 }
 
 pub(super) async fn edit_form(
@@ -187,15 +207,47 @@ pub(super) async fn edit_form(
     path: Path<HookPath>,
 ) -> Result<HttpResponse, Failure> {
     let service = service_of(&path.service)?;
+    only(may_write(&user))?;
     let caller = user.caller(&console.api);
     let webhook = caller.get::<Webhook>(service, &api_path(&path.id), &[]).await?.value;
-    let mut typed = vec![("url".to_owned(), webhook.url.clone())];
-    typed.extend(webhook.description.clone().map(|text| ("description".to_owned(), text)));
-    typed.extend(webhook.events.iter().map(|event| ("events".to_owned(), event.clone())));
+    Ok(show_form(&user, service, Some(&webhook), &initial(&webhook), &[], StatusCode::OK))
+}
+
+/// Returns what the fields of a webhook contain at first.
+fn initial(webhook: &Webhook) -> Fields {
+    let mut fields = vec![("url".to_owned(), webhook.url.clone())];
+    fields.extend(webhook.description.clone().map(|text| ("description".to_owned(), text)));
+    fields.extend(webhook.events.iter().map(|event| ("events".to_owned(), event.clone())));
     if webhook.scope == "all" {
-        typed.push(("all".to_owned(), "yes".to_owned()));
+        fields.push(("all".to_owned(), "yes".to_owned()));
     }
-    Ok(show_form(&user, service, Some(&webhook), &Fields(typed), &[], StatusCode::OK))
+    Fields(fields)
+}
+
+/// The fields of a webhook, each with the member of the API that it becomes.
+const FIELDS: [(&str, &str); 4] =
+    [("url", "url"), ("description", "description"), ("events", "events"), ("all", "scope")];
+
+/// Returns true if a field says the same; the order of events has no meaning.
+fn is_same(one: &Fields, other: &Fields, name: &str) -> bool {
+    let sorted = |fields: &Fields| {
+        let texts = fields.all(name).into_iter().map(|text| text.trim().to_owned());
+        let mut texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+        texts.sort_unstable();
+        texts
+    };
+    sorted(one) == sorted(other)
+}
+
+/// Returns what a form changes.
+fn changes(fields: &Fields, was: &Fields, user: &User) -> Value {
+    let mut body = form_body(fields, user);
+    if let Value::Object(members) = &mut body {
+        for (_, member) in FIELDS.iter().filter(|(name, _)| is_same(fields, was, name)) {
+            members.remove(*member);
+        }
+    }
+    body
 }
 
 pub(super) async fn save(
@@ -207,13 +259,35 @@ pub(super) async fn save(
     let service = service_of(&path.service)?;
     let caller = user.caller(&console.api);
     let (own, place) = (api_path(&path.id), hook_path(service, &path.id));
-    let body = form_body(&fields, &user);
-    match caller.send_json(service, Method::PATCH, &own, Some(&body), Write::default()).await {
-        Ok(_) => Ok(see_other(&with_query(&place, &[("done", "saved")]))),
+    let saved = see_other(&with_query(&place, &[("done", "saved")]));
+    let was = Fields::parse(fields.get("was").as_bytes());
+    let body = changes(&fields, &was, &user);
+    if body.as_object().is_some_and(serde_json::Map::is_empty) {
+        return Ok(saved);
+    }
+    let write = Write { key: None, revision: Some(fields.get("revision")) };
+    match caller.send_json(service, Method::PATCH, &own, Some(&body), write).await {
+        Ok(_) => Ok(saved),
         Err(CallError::Refused(refusal)) if refusal.status != 404 => {
             let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let webhook = Webhook { id: path.id.clone(), ..Webhook::default() };
-            Ok(show_form(&user, service, Some(&webhook), &fields, &errors_of(&refusal), status))
+            let now = caller.get::<Webhook>(service, &own, &[]).await;
+            let now =
+                now.map_err(|error| Failure::from(error).keeping(&format!("{place}/edit"), fields.clone()));
+            let now = now?.value;
+            let errors = if status == StatusCode::PRECONDITION_FAILED {
+                let message = "Somebody else changed it meanwhile. Check it, and save again.".to_owned();
+                vec![FieldError { path: String::new(), message }]
+            } else {
+                errors_of(&refusal)
+            };
+            // What only others changed is taken over.
+            let theirs = initial(&now);
+            let is_mine =
+                |name: &str| !FIELDS.iter().any(|(own, _)| *own == name) || !is_same(&fields, &was, name);
+            let mine = fields.0.iter().filter(|(name, _)| is_mine(name));
+            let taken = theirs.0.iter().filter(|(name, _)| !is_mine(name));
+            let typed = Fields(mine.chain(taken).cloned().collect());
+            Ok(show_form(&user, service, Some(&now), &typed, &errors, status))
         }
         Err(error) => Err(Failure::from(error).keeping(&format!("{place}/edit"), fields)),
     }
@@ -262,13 +336,14 @@ pub(super) async fn act(
         "disable" => (Method::PATCH, own, json!({"status": "disabled"})),
         "delete" => (Method::DELETE, own, Value::Null),
         _ => {
-            let since = since.map(|day| day.to_string());
+            let since = since.map(|day| console.clock.from(day));
             (Method::POST, format!("{own}/deliveries/redeliver"), json!({"sinceUTC": since}))
         }
     };
     let key = Some(fields.get("key")).filter(|key| method == Method::POST && !key.is_empty());
     let body = Some(&body).filter(|body| !body.is_null());
-    let sent = caller.send_json(service, method, &path, body, Write { key, revision: None }).await;
+    let revision = Some(fields.get("revision")).filter(|own| method == Method::PATCH && !own.is_empty());
+    let sent = caller.send_json(service, method, &path, body, Write { key, revision }).await;
     let answer = match sent {
         Ok(answer) => answer,
         Err(CallError::Refused(refusal)) if refusal.status != 404 => {
@@ -281,17 +356,19 @@ pub(super) async fn act(
     let done = |done: &str| see_other(&with_query(&place, &[("done", done)]));
     Ok(match action.as_str() {
         "test" => {
-            let delivery = answer["id"].as_str().unwrap_or_default();
-            await_try(&caller, service, &id, delivery).await;
+            let delivery = answer["id"].as_str().ok_or_else(|| unexpected(service))?;
+            await_try(&caller, service, &id, delivery, None).await;
             see_other(&delivery_path(service, &id, delivery))
         }
-        "rotate" => show_secret(&user, service, answer),
+        "rotate" => show_secret(&user, service, answer)?,
         "enable" => done("enabled"),
         "disable" => done("disabled"),
         "delete" => see_other("/connections?done=deleted"),
         _ => {
-            let count = answer["count"].to_string();
-            see_other(&with_query(&place, &[("done", "redelivered"), ("count", &count)]))
+            let count = answer["count"].as_u64().ok_or_else(|| unexpected(service))?.to_string();
+            let more = answer["more"].as_bool().unwrap_or_default();
+            let parameters = [("done", "redelivered"), ("count", &*count), ("more", "yes")];
+            see_other(&with_query(&place, &parameters[..if more { 3 } else { 2 }]))
         }
     })
 }
@@ -300,16 +377,22 @@ fn delivery_path(service: Service, id: &str, delivery: &str) -> String {
     format!("{}/deliveries/{}", hook_path(service, id), segment(delivery))
 }
 
-/// Waits until a delivery was tried, so that its page shows the outcome.
-async fn await_try(caller: &Caller<'_>, service: Service, id: &str, delivery: &str) {
-    let path = format!("{}/deliveries/{}", api_path(id), segment(delivery));
+/// Waits until a delivery was tried after `before`, so that its page shows the outcome.
+async fn await_try(caller: &Caller<'_>, service: Service, id: &str, delivery: &str, before: Option<&str>) {
     for _ in 0..TEST_POLLS {
-        let found = caller.get::<Delivery>(service, &path, &[]).await;
-        if found.is_ok_and(|reply| !reply.value.tries.is_empty()) {
+        let last = last_try(caller, service, id, delivery).await;
+        if last.is_some_and(|last| before.is_none_or(|before| last.as_str() > before)) {
             return;
         }
         tokio::time::sleep(TEST_PAUSE).await;
     }
+}
+
+/// Returns when a delivery was tried last.
+async fn last_try(caller: &Caller<'_>, service: Service, id: &str, delivery: &str) -> Option<String> {
+    let path = format!("{}/deliveries/{}", api_path(id), segment(delivery));
+    let found = caller.get::<Delivery>(service, &path, &[]).await.ok()?.value;
+    found.tries.into_iter().map(|attempt| attempt.at).max()
 }
 
 #[derive(Deserialize)]
@@ -325,6 +408,16 @@ pub(super) async fn delivery(
     user: User,
     path: Path<DeliveryPath>,
 ) -> Result<HttpResponse, Failure> {
+    show_delivery(&console, &user, &path, &[], StatusCode::OK).await
+}
+
+async fn show_delivery(
+    console: &Console,
+    user: &User,
+    path: &DeliveryPath,
+    errors: &[FieldError],
+    status: StatusCode,
+) -> Result<HttpResponse, Failure> {
     let service = service_of(&path.service)?;
     let caller = user.caller(&console.api);
     let own = api_path(&path.id);
@@ -335,14 +428,15 @@ pub(super) async fn delivery(
     );
     let (webhook, delivery) = (webhook?.value, delivery?.value);
     let view = DeliveryView {
-        user: &user,
+        user,
         clock: console.clock,
         service,
         webhook: &webhook,
         delivery: &delivery,
+        errors,
         key: &new_key(),
     };
-    Ok(html(&document(&user, Section::Connections, "Delivery", &view.markup())))
+    Ok(html_with(status, &document(user, Section::Connections, "Delivery", &view.markup())))
 }
 
 /// Delivers an event again.
@@ -357,8 +451,16 @@ pub(super) async fn redeliver(
     let operation = format!("{}/deliveries/{}/redeliver", api_path(&path.id), segment(&path.delivery));
     let place = delivery_path(service, &path.id, &path.delivery);
     let write = Write { key: Some(fields.get("key")), revision: None };
-    let sent = caller.send_json(service, Method::POST, &operation, None, write).await;
-    sent.map_err(|error| Failure::from(error).keeping(&format!("{place}/redeliver"), fields))?;
-    await_try(&caller, service, &path.id, &path.delivery).await;
-    Ok(see_other(&place))
+    let before = last_try(&caller, service, &path.id, &path.delivery).await;
+    match caller.send_json(service, Method::POST, &operation, None, write).await {
+        Ok(_) => {
+            await_try(&caller, service, &path.id, &path.delivery, before.as_deref()).await;
+            Ok(see_other(&place))
+        }
+        Err(CallError::Refused(refusal)) if ![403, 404].contains(&refusal.status) => {
+            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+            show_delivery(&console, &user, &path, &errors_of(&refusal), status).await
+        }
+        Err(error) => Err(Failure::from(error).keeping(&format!("{place}/redeliver"), fields)),
+    }
 }

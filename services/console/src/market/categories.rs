@@ -6,6 +6,8 @@ use crate::api::market::Listing;
 pub(super) const CURRENCY: &str = "price.currency";
 /// The fields of the parts of a category.
 pub(super) const PARTS: &str = "categoryIds";
+/// How deep categories are nested at most.
+const MAX_DEPTH: usize = 10;
 
 /// A main category, with its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +183,11 @@ pub(crate) const CATEGORIES: [Category; 5] = [
     },
 ];
 
+/// Returns a category, its parent, the parent of that, and so on.
+pub(crate) fn ancestors(id: i64, parent: impl Fn(i64) -> Option<i64>) -> impl Iterator<Item = i64> {
+    std::iter::successors(Some(id), move |id| parent(*id)).take(MAX_DEPTH)
+}
+
 impl Category {
     /// Returns the category with this name in addresses.
     pub(crate) fn of_slug(slug: &str) -> Option<&'static Self> {
@@ -192,8 +199,8 @@ impl Category {
         listing: &Listing,
         parent: impl Fn(i64) -> Option<i64>,
     ) -> Option<&'static Self> {
-        let main = |id: i64| CATEGORIES.iter().find(|category| category.id == id);
-        listing.category_ids.iter().find_map(|id| main(*id).or_else(|| main(parent(*id)?)))
+        let is_main = |id: &i64| CATEGORIES.iter().find(|category| category.id == *id);
+        listing.category_ids.iter().find_map(|id| ancestors(*id, &parent).find_map(|id| is_main(&id)))
     }
 
     /// Returns its fields in the order of the form.

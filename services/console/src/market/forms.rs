@@ -99,24 +99,38 @@ impl Form {
                 set(&mut body, name, value);
             }
         }
-        if body.contains_key("location") && has_no_place(typed) {
-            body.insert("location".to_owned(), Value::Null);
-        }
         errors.dedup_by(|one, other| one.path == other.path);
         if errors.is_empty() { Ok(body) } else { Err(errors) }
     }
 
     /// Returns the names of the fields that differ from what they were.
     pub(crate) fn changed(&self, typed: &Fields, was: &Fields) -> Vec<&'static str> {
-        let names = self.category.fields().map(|field| field.name).chain([FILES]);
-        let trimmed = |fields: &Fields, name: &str| {
-            fields.all(name).iter().map(|text| text.trim().to_owned()).collect::<Vec<_>>()
-        };
-        let is_changed = |name: &&str| {
-            let (own, before) = (trimmed(typed, name), trimmed(was, name));
-            own.iter().filter(|text| !text.is_empty()).ne(before.iter().filter(|text| !text.is_empty()))
-        };
-        names.filter(is_changed).collect()
+        let fields =
+            self.category.fields().map(|field| (field.name, Some(field.kind))).chain([(FILES, None)]);
+        let changed = fields
+            .filter(|(name, kind)| self.compared(typed, name, *kind) != self.compared(was, name, *kind));
+        changed.map(|(name, _)| name).collect()
+    }
+
+    /// Returns what a field says, without the order of its boxes and without what differs between browsers.
+    fn compared(&self, fields: &Fields, name: &str, kind: Option<Kind>) -> Vec<String> {
+        let texts = fields.all(name).into_iter().map(|text| lines(text.trim()));
+        let mut texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+        match kind {
+            Some(Kind::Parts | Kind::Several(_) | Kind::Joined(_)) => {
+                // The category itself is always sent, and not chosen.
+                let main = self.category.id.to_string();
+                texts.retain(|text| kind != Some(Kind::Parts) || *text != main);
+                texts.sort_unstable();
+                texts.dedup();
+                texts
+            }
+            Some(Kind::Texts) => {
+                let parts = texts.iter().flat_map(|text| text.split(','));
+                parts.map(|part| part.trim().to_owned()).filter(|part| !part.is_empty()).collect()
+            }
+            _ => texts,
+        }
     }
 
     fn value(&self, field: &Field, typed: &Fields, errors: &mut Vec<FieldError>) -> Value {
@@ -152,7 +166,8 @@ impl Form {
                     Value::Null
                 }
             }
-            Kind::Text | Kind::LongText | Kind::Choice(_) => json!(text),
+            Kind::LongText => json!(lines(text)),
+            Kind::Text | Kind::Choice(_) => json!(text),
         }
     }
 
@@ -282,6 +297,11 @@ fn has_no_place(typed: &Fields) -> bool {
         .all(|name| typed.get(&format!("location.address.{name}")).is_empty())
 }
 
+/// Returns a text with the line ends of the API. Browsers send others.
+fn lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
 fn emptied(field: &Field) -> Value {
     if field.name == "description" { json!("") } else { Value::Null }
 }
@@ -390,7 +410,22 @@ mod tests {
             body("location.address.city", "Brecon"),
             json!({"location": {"address": {"city": "Brecon"}}})
         );
-        assert_eq!(body("location.address.postcode", ""), json!({"location": null}));
+        // What the form does not show, such as coordinates, stays.
+        assert_eq!(
+            body("location.address.postcode", ""),
+            json!({"location": {"address": {"postcode": null}}})
+        );
+        // Neither the order of boxes nor the line ends of browsers are a change.
+        let mut sent = was.clone();
+        sent.0.reverse();
+        sent.0.push(("categoryIds".to_owned(), "1".to_owned()));
+        assert_eq!(form.changed(&sent, &was), Vec::<&str>::new());
+        let lines = |text: &str| typed(&[("description", text)]);
+        assert_eq!(form.changed(&lines("a\r\nb"), &lines("a\nb")), Vec::<&str>::new());
+        assert_eq!(
+            json!(form.changes(&lines("a\r\nb"), &lines("a")).unwrap()),
+            json!({"description": "a\nb"})
+        );
         assert_eq!(form.changes(&change("price.type", "range"), &was).unwrap_err().len(), 2);
     }
 
@@ -422,9 +457,16 @@ mod tests {
     #[test]
     fn a_listing_is_of_the_category_of_its_parts() {
         let listing = |ids: &[i64]| Listing { category_ids: ids.into(), ..Listing::default() };
-        let parent = |id: i64| (id == 401).then_some(4);
+        // A chain, and a circle.
+        let parent = |id: i64| match id {
+            401 => Some(4),
+            4011 => Some(401),
+            7 => Some(7),
+            _ => None,
+        };
         let slug = |ids: &[i64]| Category::of_listing(&listing(ids), parent).map(|category| category.slug);
         assert_eq!((slug(&[401]), slug(&[206, 2]), slug(&[9])), (Some("feed"), Some("cattle"), None));
+        assert_eq!((slug(&[4011]), slug(&[7])), (Some("feed"), None));
         assert!(texts().contains(&"properties.registration.dateOfBirth") && texts().contains(&"was"));
     }
 }

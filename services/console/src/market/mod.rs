@@ -9,7 +9,7 @@ mod query;
 mod reports;
 mod texts;
 
-pub(crate) use categories::{CATEGORIES, Category, Field, Kind};
+pub(crate) use categories::{CATEGORIES, Category, Field, Kind, ancestors};
 pub(crate) use facets::{Choice, Group, groups};
 pub(crate) use forms::{Form, texts};
 pub(crate) use map::{ABROAD, Area, LAND, Place};

@@ -75,6 +75,11 @@ impl MarketQuery {
         self.0.iter().filter(|(known, _)| known == name).map(|(_, value)| value.as_str()).collect()
     }
 
+    /// Returns true if it asks for what only members have: a wishlist, and listings that are not on the market.
+    pub(crate) fn is_of_members(&self) -> bool {
+        self.get("wishlist").is_some() || self.all("status").iter().any(|status| *status != "active")
+    }
+
     /// Returns true if the page is a table.
     pub(crate) fn is_table(&self) -> bool {
         self.get("view") == Some("table")
@@ -111,9 +116,10 @@ impl MarketQuery {
         parameters
     }
 
-    /// Returns the order that was chosen. Without a place, there is no nearest.
+    /// Returns the order that was chosen. Near a place, it is by nearness at first; without one, there is no nearest.
     pub(crate) fn order(&self) -> Option<&str> {
-        self.get("order").filter(|order| *order != "nearest" || self.get("near").is_some())
+        let near = self.get("near").map(|_| "nearest");
+        self.get("order").or(near).filter(|order| *order != "nearest" || near.is_some())
     }
 
     /// Returns the filters as a saved search keeps them: values of the same name together.
@@ -221,7 +227,8 @@ mod tests {
             [("f:commodityType", "sheep"), ("f:commodityBreed", "Texel"), ("f:commodityBreed", "Suffolk")];
         assert_eq!(query.parameters(), expected.map(|(name, value)| (name, value.to_owned())));
         assert_eq!(query.page().len(), 4, "nearest to nothing is no order");
-        let near = MarketQuery::parse("near=LD3+7HP&within=50&order=nearest&wishlist=on&cursor=a+b");
+        let near = MarketQuery::parse("near=LD3+7HP&within=50&wishlist=on&cursor=a+b");
+        assert_eq!(MarketQuery::parse("near=LD3&order=cheapest").order(), Some("cheapest"));
         let expected = [
             ("near", "LD3 7HP"),
             ("distanceKm", "50"),

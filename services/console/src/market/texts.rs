@@ -22,21 +22,29 @@ pub(crate) fn title(listing: &Listing) -> String {
     }
 }
 
-/// Returns the price of one animal or unit.
+/// Returns the price of one animal, or of feed and bedding, which have no properties and no unit.
 pub(crate) fn price(listing: &Listing) -> String {
     let price = &listing.price;
+    let each = if listing.properties.is_empty() { "" } else { " each" };
     match (&price.per_unit, &price.least, &price.most) {
-        (Some(amount), ..) if price.kind == "fixed" => format!("{} each", money(amount)),
+        (Some(amount), ..) if price.kind == "fixed" => format!("{}{each}", money(amount)),
         (_, Some(least), Some(most)) if price.kind == "range" => {
-            format!("{} to {} each", money(least), money(most))
+            format!("{} to {}{each}", money(least), money(most))
         }
         _ => "Price on application".to_owned(),
     }
 }
 
 fn money(Money { amount, currency }: &Money) -> String {
-    let text = number(*amount);
-    let text = text.strip_suffix(".00").unwrap_or(&text);
+    let exact = typed_number(*amount);
+    let text = match exact.split_once('.') {
+        // Some prices have up to four decimals.
+        Some((_, decimals)) if decimals.len() > 2 => {
+            format!("{}.{decimals}", number(amount.trunc()).trim_end_matches(".00"))
+        }
+        Some(_) => number(*amount),
+        None => number(*amount).trim_end_matches(".00").to_owned(),
+    };
     match currency.as_str() {
         "GBP" => format!("£{text}"),
         "EUR" => format!("€{text}"),
@@ -91,7 +99,9 @@ mod tests {
 
     #[test]
     fn prices_and_ages_are_as_in_an_advertisement() {
-        let of = |price_members: Value| price(&listing(json!({"price": price_members})));
+        let of = |price_members: Value| {
+            price(&listing(json!({"price": price_members, "properties": {"breed": "x"}})))
+        };
         let pounds = |amount: f64| json!({"amount": amount, "currency": "GBP"});
         assert_eq!(of(json!({"type": "fixed", "pricePerUnit": pounds(1250.0)})), "£1,250 each");
         assert_eq!(
@@ -103,6 +113,8 @@ mod tests {
             "£95 to £110 each"
         );
         assert_eq!(of(json!({"type": "poa"})), "Price on application");
+        let hay = json!({"price": {"type": "fixed", "pricePerUnit": pounds(1000.1234)}});
+        assert_eq!(price(&listing(hay)), "£1,000.1234");
         assert_eq!(
             ages(&listing(json!({"properties": {"minAge": 14, "maxAge": 18}}))).unwrap(),
             "14 to 18 months"

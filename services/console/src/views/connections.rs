@@ -62,6 +62,8 @@ pub(crate) struct Connections<'a> {
     pub(crate) accounts: Option<&'a [ServiceAccount]>,
     pub(crate) searches: &'a [SavedSearch],
     pub(crate) missing: &'a [String],
+    pub(crate) errors: &'a [FieldError],
+    pub(crate) key: &'a str,
     pub(crate) done: Option<&'a str>,
     pub(crate) may_write: bool,
 }
@@ -73,6 +75,7 @@ impl Connections<'_> {
             div.head { h1 { "Connections" } }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            (notices(self.errors))
             @for hook in self.hooks.iter().filter(|hook| hook.is_disabled()) { (banner(hook)) }
             div.grid {
                 (self.webhooks())
@@ -156,7 +159,11 @@ impl Connections<'_> {
                             summary.btn { "Change" span.hidden { " " (account.name) } }
                             div.card.pad {
                                 p { "With a new secret, the old one works for another 24 hours." }
-                                form method="post" action={ (path) "/rotate" } { (form_token(self.user)) button { "New secret" } }
+                                form method="post" action={ (path) "/rotate" } {
+                                    (form_token(self.user))
+                                    input type="hidden" name="key" value={ (self.key) "-" (account.id) };
+                                    button { "New secret" }
+                                }
                                 p { "Deleted, the program is out within 10 minutes." }
                                 form method="post" action={ (path) "/delete" } { (form_token(self.user)) button.danger { "Delete" } }
                             }

@@ -27,7 +27,7 @@ impl Asset {
 
 /// The stylesheet, the module that makes lists quicker to use, the one that shows that loads have changed, those of
 /// single pages, and what a phone needs to keep the pages of a driver.
-pub(crate) const ASSETS: [Asset; 11] = [
+pub(crate) const ASSETS: [Asset; 12] = [
     Asset::new("console.css", "text/css; charset=utf-8", include_str!("../../assets/console.css")),
     Asset::new("console.js", "text/javascript; charset=utf-8", include_str!("../../assets/console.js")),
     Asset::new("live.js", "text/javascript; charset=utf-8", include_str!("../../assets/live.js")),
@@ -40,6 +40,7 @@ pub(crate) const ASSETS: [Asset; 11] = [
     Asset::new("icon.svg", "image/svg+xml", include_str!("../../assets/icon.svg")),
     Asset::new("map.js", "text/javascript; charset=utf-8", include_str!("../../assets/map.js")),
     Asset::new("listing.js", "text/javascript; charset=utf-8", include_str!("../../assets/listing.js")),
+    Asset::new("saved.js", "text/javascript; charset=utf-8", include_str!("../../assets/saved.js")),
     Asset::new("keys.js", "text/javascript; charset=utf-8", include_str!("../../assets/keys.js")),
     Asset::new("import.js", "text/javascript; charset=utf-8", include_str!("../../assets/import.js")),
     Asset::new("office.js", "text/javascript; charset=utf-8", include_str!("../../assets/office.js")),

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::enquiries::{answer_button, contact};
-use super::layout::form_token;
+use super::layout::{form_token, module};
 use super::map;
 use super::market::{labels, picture, wish_button};
 use crate::api::market::{Attachment, Category, Enquiry, Listing, Report};
@@ -41,6 +41,8 @@ pub(crate) struct ListingView<'a> {
     /// Ids of the files that are pictures.
     pub(crate) pictures: &'a [String],
     pub(crate) events: &'a [Event],
+    /// Whether there are later events than these.
+    pub(crate) has_more_events: bool,
     pub(crate) enquiries: &'a [Enquiry],
     pub(crate) reports: &'a [Report],
     /// The address of the list from which one came.
@@ -69,7 +71,7 @@ impl ListingView<'_> {
                 (labels(listing))
                 div.actions { (self.actions()) }
             }
-            @if let Some(done) = self.done { p.notice role="status" { (done) } }
+            @if let Some(done) = self.done { p.notice role="status" { (done) } (module("saved.js")) }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             @if listing.suspended {
                 p.notice.bad { "The seller is suspended: nobody else sees this listing at the moment." }
@@ -181,7 +183,8 @@ impl ListingView<'_> {
                     @if let Some(ages) = ages(listing) { dt { "Age" } dd { (ages) } }
                     @for (member, label) in PROPERTIES {
                         @if let Some(text) = listing.properties.get(member).and_then(|value| self.text(value)) {
-                            dt { (label) } dd { (text) }
+                            // Only these are a list with commas.
+                            dt { (label) } dd { (if member == "sexes" { text.replace(',', ", ").replace(",  ", ", ") } else { text }) }
                         }
                     }
                     @if !listing.tags.is_empty() {
@@ -201,7 +204,7 @@ impl ListingView<'_> {
             Value::Null | Value::Bool(false) => return None,
             Value::Bool(true) => "yes".to_owned(),
             Value::String(text) if text.len() > 10 && text.ends_with('Z') => self.clock.delivery(text),
-            Value::String(text) => text.replace(',', ", ").replace(",  ", ", "),
+            Value::String(text) => text.clone(),
             Value::Number(number) => typed_number(number.as_f64()?),
             Value::Array(items) => {
                 items.iter().filter_map(|item| self.text(item)).collect::<Vec<_>>().join(", ")
@@ -336,6 +339,7 @@ impl ListingView<'_> {
             @if !self.events.is_empty() {
                 section.card {
                     header { h2 { "History" } }
+                    @if self.has_more_events { p.pad.muted { "There is more: these are the first " (self.events.len()) " entries." } }
                     div.pad { ul.line { @for event in self.events.iter().rev() { (history_line(self.clock, event)) } } }
                 }
             }

@@ -7,7 +7,7 @@ use crate::api::market::Category;
 use crate::api::{FieldError, segment};
 use crate::fields::Fields;
 use crate::loads::FILES;
-use crate::market::{Field, Form, Kind};
+use crate::market::{Field, Form, Kind, ancestors};
 use crate::user::User;
 use crate::views::forms::{capital, notices};
 
@@ -114,14 +114,25 @@ impl ListingFormView<'_> {
     fn boxes(&self, field: &Field) -> Markup {
         let chosen = self.typed.all(field.name);
         let main = self.form.category.id;
-        let parts = self.parts.iter().filter(|part| part.parent_id == Some(main));
-        let choices: Vec<(String, String)> = match field.kind {
+        let parent = |id: i64| self.parts.iter().find(|part| part.id == id)?.parent_id;
+        let is_part = |part: &&Category| part.id != main && ancestors(part.id, parent).any(|id| id == main);
+        let parts = self.parts.iter().filter(is_part);
+        let mut choices: Vec<(String, String)> = match field.kind {
             Kind::Several(choices) | Kind::Joined(choices) => {
                 choices.iter().map(|(value, label)| ((*value).to_owned(), (*label).to_owned())).collect()
             }
             Kind::Parts => parts.map(|part| (part.id.to_string(), capital(&part.name))).collect(),
             _ => vec![("yes".to_owned(), field.label.to_owned())],
         };
+        // What another program has stored is kept.
+        for value in chosen.iter().copied().filter(|value| !value.is_empty()) {
+            let is_main = field.kind == Kind::Parts && value == main.to_string();
+            if !is_main && !choices.iter().any(|(known, _)| known == value) {
+                let part =
+                    self.parts.iter().find(|part| field.kind == Kind::Parts && part.id.to_string() == value);
+                choices.push((value.to_owned(), capital(part.map_or(value, |part| &part.name))));
+            }
+        }
         html! {
             fieldset.boxes {
                 legend { (field.label) }

@@ -9,12 +9,12 @@ use super::listing::{curl, history_line, reason_name, report_line};
 use super::market::{labels, picture};
 use crate::api::market::{Listing, Report, Suspended};
 use crate::api::model::Event;
-use crate::api::{segment, with_query};
+use crate::api::{FieldError, segment, with_query};
 use crate::fields::Fields;
 use crate::format::Clock;
 use crate::market::{Entry, place, price, title};
 use crate::user::User;
-use crate::views::forms::capital;
+use crate::views::forms::{capital, notices};
 use crate::views::loads::counted;
 
 /// A listing with all that a decision on it needs.
@@ -43,8 +43,8 @@ pub(crate) struct ModerationView<'a> {
     pub(crate) suspended: &'a [Suspended],
     pub(crate) missing: &'a [String],
     pub(crate) done: Option<&'a str>,
-    /// A decision that was refused, and what is wrong with its note.
-    pub(crate) refused: Option<(&'a Fields, &'a str)>,
+    /// A decision that was refused, and what is wrong: with its note, or else with all of it.
+    pub(crate) refused: Option<(&'a Fields, &'a FieldError)>,
 }
 
 impl ModerationView<'_> {
@@ -57,6 +57,9 @@ impl ModerationView<'_> {
             }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            @if let Some((_, error)) = self.refused.filter(|(_, error)| error.path != "note") {
+                (notices(std::slice::from_ref(error)))
+            }
             @if self.entries.is_empty() && self.case.is_none() {
                 div.card.pad { p { "There is nothing to decide. Reports of listings appear here, the oldest first." } }
             } @else {
@@ -154,7 +157,7 @@ impl ModerationView<'_> {
 
     fn decision(&self, listing: &Listing, open: &[&Report]) -> Markup {
         let typed = self.refused.map(|(fields, _)| fields);
-        let error = self.refused.map(|(_, message)| message);
+        let error = self.refused.map(|(_, error)| error).filter(|error| error.path == "note");
         let note = typed.map_or("", |fields| fields.get("note"));
         let first = open.first().map_or("", |report| report.id.as_str());
         let request = format!("-X POST \"$LIVESTOCK/v1/reports/{first}/resolve\"");
@@ -166,7 +169,7 @@ impl ModerationView<'_> {
                 div.field.long.wrong[error.is_some()] {
                     label for="f-note" { "Note" }
                     textarea #f-note name="note" rows="2" aria-describedby=[error.map(|_| "error-note")] autofocus[error.is_some()] { (note) }
-                    @if let Some(error) = error { p.error #error-note { (capital(error)) } }
+                    @if let Some(error) = error { p.error #error-note { (capital(&error.message)) } }
                 }
                 label {
                     input type="checkbox" name="suspend" value="yes" checked[typed.is_some_and(|fields| fields.find("suspend").is_some())];

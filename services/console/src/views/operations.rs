@@ -88,7 +88,7 @@ impl OperationsView<'_> {
                 (form_token(self.user))
                 input type="hidden" name="service" value=(service.name());
                 label { "Log " select name="level" {
-                    @for name in LEVELS { option value=(name) selected[name == level] { (name) } }
+                    @for name in LEVELS { option value=(name) selected[name.eq_ignore_ascii_case(level)] { (name) } }
                 } }
                 label { "only of " input name="filter" value=(filter) placeholder="all" autocomplete="off"; }
                 button { "Change" span.hidden { " the log of " (service.name()) } }
@@ -120,6 +120,7 @@ fn figures_of(figures: &Figures) -> Markup {
         dt { "Requests" } dd { (whole(figures.requests)) }
         dt { "Errors" } dd.late[figures.errors > 0.0] { (whole(figures.errors)) ", " (number(share)) " %" }
         @if let Some(seconds) = figures.p99 { dt { "99 of 100 within" } dd { (typed_number(seconds * 1000.0)) " ms" } }
+        @else if figures.durations.iter().any(|(_, count)| *count > 0.0) { dt { "99 of 100 within" } dd { "over 30 s" } }
         @if let Some(waiting) = figures.waiting {
             dt { "Waiting to be sent" }
             dd { (whole(waiting)) @if let Some(oldest) = figures.oldest.filter(|oldest| *oldest > 0.0) { ", for " (whole(oldest)) " s" } }

@@ -45,7 +45,11 @@ impl PersonalDataView<'_> {
                 div.card.pad { p { "Search a person by the user id, as the log-in names it, to see what is stored about the person." } }
             }
             @if !self.erased.is_empty() { (self.outcome()) }
+            // A refused erasure is shown alone: nothing is counted again for it.
             @if !self.records.is_empty() { (self.found()) }
+            @else if self.error.is_some() {
+                @if self.id.is_empty() { p.notice.bad role="alert" { "Type a user id." } } @else { (self.erasure()) }
+            }
         }
     }
 

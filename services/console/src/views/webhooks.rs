@@ -45,6 +45,11 @@ fn events(service: Service) -> &'static [(&'static str, &'static str)] {
     if service == Service::Logistics { &OF_LOADS } else { &OF_LISTINGS }
 }
 
+/// Returns the events that the console has no words for yet.
+fn unknown<'a>(service: Service, names: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    names.filter(move |name| !events(service).iter().any(|(known, _)| known == name))
+}
+
 /// Returns the variable with the address of a service, in commands.
 fn variable(service: Service) -> &'static str {
     if service == Service::Logistics { "$LOGISTICS" } else { "$LIVESTOCK" }
@@ -93,6 +98,7 @@ impl WebhookView<'_> {
             form method="post" action={ (path) "/" (action) } {
                 (form_token(self.user))
                 input type="hidden" name="key" value={ (self.key) "-" (action) };
+                input type="hidden" name="revision" value=(self.hook.webhook.revision);
                 (content)
             }
         }
@@ -146,6 +152,7 @@ impl WebhookView<'_> {
                     @for (name, label) in events(*service).iter().filter(|(name, _)| webhook.events.iter().any(|own| own == name)) {
                         li { (label) small.go { (name) } }
                     }
+                    @for name in unknown(*service, webhook.events.iter().map(String::as_str)) { li { (name) } }
                 }
             }
         }
@@ -213,6 +220,8 @@ pub(crate) struct WebhookForm<'a> {
     pub(crate) service: Service,
     /// `None` for a new one.
     pub(crate) webhook: Option<&'a Webhook>,
+    /// What the fields were when it was read, encoded.
+    pub(crate) was: Option<&'a str>,
     pub(crate) typed: &'a Fields,
     pub(crate) errors: &'a [FieldError],
     pub(crate) key: &'a str,
@@ -251,6 +260,8 @@ impl WebhookForm<'_> {
             form.fields.card.pad method="post" action=(action) {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
+                @if let Some(webhook) = self.webhook { input type="hidden" name="revision" value=(webhook.revision); }
+                @if let Some(was) = self.was { input type="hidden" name="was" value=(was); }
                 @for (name, label) in [("url", "Address of the receiver, https://…"), ("description", "What it is for")] {
                     @let error = error(name);
                     div.field.long.wrong[error.is_some()] {
@@ -264,6 +275,9 @@ impl WebhookForm<'_> {
                     legend { "Events " span.muted { "(at least one)" } }
                     @for (name, label) in events(self.service) {
                         label { input type="checkbox" name="events" value=(name) checked[chosen.contains(name)]; " " (label) }
+                    }
+                    @for name in unknown(self.service, chosen.iter().copied()) {
+                        label { input type="checkbox" name="events" value=(name) checked; " " (name) }
                     }
                     @if let Some(error) = error("events") { p.error { (capital(&error.message)) } }
                 }
@@ -287,6 +301,7 @@ pub(crate) struct DeliveryView<'a> {
     pub(crate) service: Service,
     pub(crate) webhook: &'a Webhook,
     pub(crate) delivery: &'a Delivery,
+    pub(crate) errors: &'a [FieldError],
     pub(crate) key: &'a str,
 }
 
@@ -309,6 +324,7 @@ impl DeliveryView<'_> {
                     }
                 }
             }
+            (notices(self.errors))
             div.grid.two {
                 div {
                     section.card {

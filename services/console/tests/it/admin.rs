@@ -27,7 +27,10 @@ fn a_person_is_found_exported_and_erased() {
             "{}",
             refused.text
         );
-        let page = anna.send_form(&page, erase, &[("confirmation", "owen")]).await;
+        let nobody = anna.send_form(&page, erase, &[("user", ""), ("confirmation", "")]).await;
+        assert!(nobody.status == 400 && nobody.text.contains("Type a user id."), "{}", nobody.text);
+        assert_eq!(anna.get("/personal-data?user=..").await.status, 404, "no other path");
+        let page = anna.send_form(&refused, erase, &[("confirmation", "owen")]).await;
         assert!(
             page.status == 200 && page.text.contains("changed") && page.text.contains("Go on"),
             "{}",
@@ -35,7 +38,7 @@ fn a_person_is_found_exported_and_erased() {
         );
         let done = anna.send_form(&page, erase, &[]).await;
         assert!(done.text.contains("Nothing is left"), "{}", done.text);
-        for path in ["/personal-data?user=carys", "/personal-data/export?user=carys"] {
+        for path in ["/personal-data", "/personal-data?user=carys", "/personal-data/export?user=carys"] {
             let reply = office.browser("owen").await.get(path).await;
             assert!(reply.status == 403 && !reply.text.contains("Penybont"), "{path}: {}", reply.text);
         }

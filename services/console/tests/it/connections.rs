@@ -77,6 +77,17 @@ fn a_webhook_is_made_tested_and_its_secret_is_shown_once() {
         assert_eq!((again.status, again.location()), (303, tested.location()), "{}", again.text);
         receiver.wait_for(2).await;
 
+        // Two edits at the same time: what only the other one changed stays.
+        let edit = format!("{own}/edit");
+        let (form, other) = (browser.get(&edit).await, browser.get(&edit).await);
+        assert_eq!(browser.send_form(&other, &edit, &[("description", "Shop")]).await.status, 303);
+        let asked = browser.send_form(&form, &edit, &[("events", "listing.updated")]).await;
+        assert!(asked.status == 412 && asked.text.contains("Shop"), "{}", asked.text);
+        let saved = browser.send_form(&asked, &edit, &[("description", "Office")]).await;
+        assert_eq!(saved.status, 303, "{}", saved.text);
+        let page = browser.get(&own).await;
+        assert!(page.text.contains("listing.updated"), "{}", page.text);
+
         let rotated = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
         assert!(rotated.text.contains("value=\"whsec_"), "{}", rotated.text);
         let replayed = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
@@ -152,6 +163,9 @@ fn a_program_gets_an_account() {
         let rotate = action.split('"').next().unwrap();
         let rotated = browser.send_form(&list, rotate, &[]).await;
         assert!(rotate.ends_with("/rotate") && rotated.text.contains("data-copy"), "{}", rotated.text);
+        // A double click makes one secret.
+        let again = browser.send_form(&list, rotate, &[]).await;
+        assert!(again.text.contains("It was shown before"), "{}", again.text);
         let delete = rotate.replace("/rotate", "/delete");
         assert_eq!(browser.send_form(&list, &delete, &[]).await.location(), "/connections?done=deleted");
         assert!(!browser.get("/connections").await.ok().contains("Weighbridge<"));

@@ -170,6 +170,35 @@ fn an_edit_is_merged_with_that_of_a_colleague() {
 }
 
 #[test]
+fn an_edit_keeps_what_the_form_does_not_show() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let members = json!({
+            "description": "Ewes.\nSound.", "properties": {"sexes": "wethers,ewes"},
+            "location": {"threeWords": "one.two.three", "coordinates": {"lat": 51.9, "lon": -3.4},
+                "address": {"line1": "Penybont", "city": "Brecon", "countryISO": "GB"}},
+        });
+        let id = create_listing(&office, "sheep", &members).await;
+        let browser = office.browser("carys").await;
+        let path = format!("/market/{id}/edit");
+        let form = browser.get(&path).await;
+        assert!(form.text.contains("value=\"wethers\" checked"), "{}", form.text);
+        // Browsers send other line ends.
+        let typed = [("location.address.city", ""), ("description", "Ewes.\r\nSound.")];
+        let reply = browser.send_form(&form, &path, &typed).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
+        let page = browser.get(reply.location()).await.ok();
+        assert!(page.contains("/assets/saved."), "{page}");
+        let now = listing(&office, &id).await;
+        assert_eq!(now["location"]["address"], json!({"line1": "Penybont", "countryISO": "GB"}));
+        assert_eq!(now["location"]["threeWords"], "one.two.three");
+        assert_eq!(now["location"]["coordinates"]["lat"], 51.9);
+        assert_eq!((&now["properties"]["sexes"], &now["revision"]), (&json!("wethers,ewes"), &json!(2)));
+        assert_eq!(now["description"], "Ewes.\nSound.");
+    });
+}
+
+#[test]
 fn a_question_is_sent_and_marked_as_answered() {
     testkit::block_on(async {
         let office = Office::start().await;
@@ -221,6 +250,9 @@ fn a_listing_is_reported_and_closed() {
         let admin = office.browser("anna").await.get(&format!("/market/{id}")).await.ok();
         assert!(admin.contains("Too cheap") && admin.contains("href=\"/moderation?listing="), "{admin}");
         let close = format!("/market/{id}/close");
+        for path in [&close, &format!("/market/{id}/edit")] {
+            assert_eq!(buyer.get(path).await.status, 403, "{path}");
+        }
         let reply = seller.fill(&close, &close, &[("choice", "sold")]).await;
         assert_eq!(reply.location(), format!("/market/{id}?done=closed"), "{}", reply.text);
         assert_eq!(listing(&office, &id).await["status"], "sold");

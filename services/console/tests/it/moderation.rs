@@ -80,6 +80,16 @@ fn removing_and_suspending_is_one_go() {
             "{}",
             refused.text
         );
+        // Nothing is settled by a note that is too long to be a reason.
+        let long = "x".repeat(1_001);
+        let refused =
+            anna.send_form(&refused, decide, &[("outcome", "listing_removed"), ("note", &long)]).await;
+        assert!(
+            refused.status == 400 && refused.text.contains(&long) && refused.text.contains("error-note"),
+            "{}",
+            refused.text
+        );
+        assert_eq!(reports(&office, &reported).await[0]["status"], "open");
         let reply =
             anna.send_form(&refused, decide, &[("outcome", "listing_removed"), ("note", "Fraud")]).await;
         assert_eq!(reply.location(), "/moderation?done=suspended", "{}", reply.text);
