@@ -12,9 +12,11 @@ const DAY_MS = 86_400_000;
 const SIZES = [[2600, 0.85], [2200, 0.8], [2000, 0.7], [2000, 0.5], [2000, 0.35]];
 const PHOTOGRAPH_BYTES = 1_000_000;
 const TOLERANCE_PERCENT = 2;
-const KEPT_PAGES = "drover-driver-pages";
 
 const owner = document.querySelector("[data-driver]").dataset.driver;
+// The pages of an owner are kept for nobody else.
+const KEPT_PAGES = "drover-driver-pages ";
+const ownPages = KEPT_PAGES + owner;
 const list = document.querySelector("#unsent");
 const form = document.querySelector("#form");
 const signal = document.querySelector("#signal");
@@ -90,7 +92,7 @@ async function contact() {
   await remember("offset", me.now - Date.now());
   if (me.owner !== owner) {
     // A page of somebody else, which this phone still kept.
-    await globalThis.caches?.delete(KEPT_PAGES);
+    await forgetPages(() => true);
     location.replace("/driver");
     throw new Error("somebody else is logged in");
   }
@@ -148,17 +150,24 @@ function trySending() {
   return navigator.locks.request("drover-driver-send", { ifAvailable: true }, (lock) => lock && send());
 }
 
+async function forgetPages(isForgotten) {
+  const names = (await globalThis.caches?.keys()) ?? [];
+  for (const name of names) if (name.startsWith(KEPT_PAGES) && isForgotten(name)) await caches.delete(name);
+}
+
 // Keeps the pages of this list, and no others.
 async function keepPages() {
   if (!globalThis.caches) return;
-  const cache = await caches.open(KEPT_PAGES);
+  const cache = await caches.open(ownPages);
   const links = [...document.querySelectorAll("a[data-keep]")].map((link) => link.href);
   const wanted = [new URL("/driver", location.href).href, ...links];
   for (const request of await cache.keys()) if (!wanted.includes(request.url)) await cache.delete(request);
   for (const url of wanted) {
     if (await cache.match(url)) continue;
     const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) });
-    if (response.ok) await cache.put(url, response);
+    if (!response.ok) continue;
+    const page = new DOMParser().parseFromString(await response.clone().text(), "text/html");
+    if (page.querySelector("[data-driver]")?.dataset.driver === owner) await cache.put(url, response);
   }
 }
 
@@ -240,7 +249,8 @@ async function show() {
   const all = await entries().catch(() => []);
   const unsent = all.filter((entry) => entry.state !== "draft");
   try {
-    localStorage.setItem("drover-unsent", unsent.length);
+    const counts = JSON.parse(localStorage.getItem("drover-unsent"));
+    localStorage.setItem("drover-unsent", JSON.stringify({ ...counts, [owner]: unsent.length }));
   } catch {
     // Without it, log-out does not warn.
   }
@@ -386,14 +396,12 @@ async function fill() {
 
 async function start() {
   try {
-    if ((await remembered("owner")) !== owner) {
-      await globalThis.caches?.delete(KEPT_PAGES);
-      await remember("owner", owner);
-    }
+    await remember("owner", owner);
   } catch {
     warnings.add("This browser stores nothing, so nothing is kept without signal.");
     return show();
   }
+  await forgetPages((name) => name !== ownPages).catch(() => {});
   await navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
   navigator.storage?.persist?.();
   if (form) await fill();
