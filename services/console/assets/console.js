@@ -137,11 +137,8 @@ for (const form of document.querySelectorAll("form[action='/logout']")) {
   });
 }
 
-// A log-in may be another person's.
-if (location.pathname === "/login") {
-  document.addEventListener("submit", forgetPages);
-  document.addEventListener("click", ({ target }) => target.closest?.("a") && forgetPages());
-}
+// Whoever logs in may be another person.
+if (location.pathname === "/login") forgetPages();
 
 // A secret gets a button that copies it; it can be selected where that fails.
 for (const field of document.querySelectorAll("[data-copy]")) {
