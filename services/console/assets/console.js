@@ -106,17 +106,39 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Log-out warns of what a driver has not sent yet, and removes the pages that the phone keeps.
+// Removes the pages that the phone keeps for a driver.
+async function forgetPages() {
+  try {
+    const names = (await globalThis.caches?.keys()) ?? [];
+    for (const name of names) if (name.startsWith("drover-driver-pages")) await caches.delete(name);
+  } catch {
+    // A browser that stores nothing keeps no pages.
+  }
+}
+
+// Log-out warns of what the driver has not sent yet, and never fails because of it.
 for (const form of document.querySelectorAll("form[action='/logout']")) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const unsent = Number(localStorage.getItem("drover-unsent"));
-    const question = `${unsent} not sent yet. It stays on this phone and goes when you log in again. Log out?`;
-    if (unsent && !confirm(question)) return;
-    await globalThis.caches?.delete("drover-driver-pages");
-    form.submit();
+    let isWanted = true;
+    try {
+      const owner = document.querySelector("[data-driver]")?.dataset.driver;
+      const counts = JSON.parse(localStorage.getItem("drover-unsent")) ?? {};
+      // A page of the office does not name the owner.
+      const unsent = owner === undefined ? Object.values(counts).reduce((sum, own) => sum + own, 0) : counts[owner];
+      const question = `${unsent} not sent yet. It stays on this phone and goes when you log in again. Log out?`;
+      isWanted = !unsent || confirm(question);
+      if (isWanted) await forgetPages();
+    } catch {
+      // Nothing is stored.
+    } finally {
+      if (isWanted) form.submit();
+    }
   });
 }
+
+// Whoever logs in may be another person.
+if (location.pathname === "/login") forgetPages();
 
 // A secret gets a button that copies it; it can be selected where that fails.
 for (const field of document.querySelectorAll("[data-copy]")) {

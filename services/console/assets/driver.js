@@ -12,15 +12,21 @@ const DAY_MS = 86_400_000;
 const SIZES = [[2600, 0.85], [2200, 0.8], [2000, 0.7], [2000, 0.5], [2000, 0.35]];
 const PHOTOGRAPH_BYTES = 1_000_000;
 const TOLERANCE_PERCENT = 2;
-const KEPT_PAGES = "drover-driver-pages";
 
 const owner = document.querySelector("[data-driver]").dataset.driver;
+// The pages of an owner are kept for nobody else.
+const KEPT_PAGES = "drover-driver-pages ";
+const ownPages = KEPT_PAGES + owner;
 const list = document.querySelector("#unsent");
 const form = document.querySelector("#form");
 const signal = document.querySelector("#signal");
 const warnings = new Set();
+const FULL = "This phone is full: delete something else, and do not close this page before it is sent.";
+// Ids of photographs that are with the office already, also if the phone could not store them.
+const uploaded = new Map();
 let hasSignal = true;
 let isLoggedIn = true;
+let isBusy = false;
 
 // The store: entries by their id, and what is remembered by name.
 
@@ -59,10 +65,25 @@ async function put(entry) {
     await run("entries", "readwrite", (store) => store.put(entry));
     return true;
   } catch {
-    warnings.add("This phone is full: delete something else, and do not close this page before it is sent.");
+    warnings.add(FULL);
     await show();
     return false;
   }
+}
+
+// Stores an entry that is being sent. Returns false if it was deleted or taken back meanwhile.
+async function update(entry) {
+  let isWaiting = true;
+  const act = (store) => {
+    const request = store.get(entry.id);
+    request.onsuccess = () => {
+      isWaiting = request.result?.state === "waiting";
+      if (isWaiting) store.put(entry);
+    };
+    return request;
+  };
+  await run("entries", "readwrite", act).catch(() => warnings.add(FULL));
+  return isWaiting;
 }
 
 function newId() {
@@ -72,93 +93,139 @@ function newId() {
 
 // Sending.
 
+const noAnswer = () => Object.assign(new Error("no answer"), { isNetwork: true });
+
 async function ask(path, options, limit) {
-  const response = await fetch(path, {
-    ...options, redirect: "manual", headers: { accept: "application/json" }, signal: AbortSignal.timeout(limit),
+  const asked = { ...options, redirect: "manual", headers: { accept: "application/json" } };
+  const response = await fetch(path, { ...asked, signal: AbortSignal.timeout(limit) }).catch(() => {
+    throw noAnswer();
   });
-  const reply = await response.json().catch(() => ({}));
-  if (response.ok) return reply;
-  const reason = reply.reason ?? `It was refused (${response.status}).`;
+  const reply = await response.json().catch(() => undefined);
+  if (response.ok && reply) return reply;
+  // Something between the phone and the office answers, such as the page of a hot spot.
+  if (response.ok || !response.status) throw noAnswer();
+  const reason = reply?.reason ?? `It was refused (${response.status}).`;
   throw Object.assign(new Error(reason), { status: response.status });
 }
 
 // No network, no log-in, too much at once, a service away: it is tried again. Everything else needs the driver.
 const isTemporary = ({ status }) => !status || [401, 408, 429].includes(status) || status >= 500;
 
+// Returns what sends a form, or nothing if somebody else is logged in.
 async function contact() {
   const me = await ask("/driver/me", {}, ANSWER_MS);
-  await remember("offset", me.now - Date.now());
-  if (me.owner !== owner) {
-    // A page of somebody else, which this phone still kept.
-    await globalThis.caches?.delete(KEPT_PAGES);
-    location.replace("/driver");
-    throw new Error("somebody else is logged in");
-  }
-  return me;
+  if (typeof me.owner !== "string") throw noAnswer();
+  await remember("offset", me.now - Date.now()).catch(() => warnings.add(FULL));
+  if (me.owner === owner) return me.token;
+  // A page of somebody else, which this phone still kept.
+  await forgetPages(() => true);
+  location.replace("/driver");
 }
 
+// Returns false if the entry does not wait any more.
 async function deliver(entry, token) {
-  for (const photograph of entry.photographs.filter((photograph) => !photograph.file)) {
+  for (const photograph of entry.photographs) {
+    photograph.id ??= newId();
+    photograph.file ??= uploaded.get(photograph.id);
+    if (photograph.file) continue;
     const body = new FormData();
     body.set("form-token", token);
     body.set("file", photograph.blob, photograph.name);
-    photograph.file = (await ask("/driver/files", { method: "POST", body }, PHOTOGRAPH_MS)).file;
+    const { file } = await ask("/driver/files", { method: "POST", body }, PHOTOGRAPH_MS);
+    if (typeof file !== "string" || !file) throw noAnswer();
+    photograph.file = file;
+    uploaded.set(photograph.id, file);
     // Before the proof goes: after days, too, the same proof has the same files.
-    if (!(await put(entry))) throw new Error("the id of a file is not stored");
+    if (!(await update(entry))) return false;
   }
   entry.captured ??= Math.round(entry.at + (entry.offset ?? (await remembered("offset")) ?? 0));
-  if (!(await put(entry))) throw new Error("the time is not stored");
+  if (!(await update(entry))) return false;
   const body = new URLSearchParams({ ...entry.fields, "form-token": token, key: entry.id, captured: entry.captured });
   for (const { file } of entry.photographs) body.append("files", file);
-  await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body }, ANSWER_MS);
+  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body }, ANSWER_MS);
+  if (reply.done !== true) throw noAnswer();
+  return true;
 }
 
-const isDue = (entry) => entry.state === "waiting" && Date.now() >= entry.sendAt;
+// Also if the clock was put back.
+function isDue({ state, sendAt }) {
+  const left = sendAt - Date.now();
+  return state === "waiting" && (left <= 0 || left > UNDO_MS);
+}
 
-async function send() {
+async function sendDue() {
   let sent = 0;
   try {
-    const { token } = await contact();
-    [hasSignal, isLoggedIn] = [true, true];
-    for (const { id } of (await entries()).filter(isDue)) {
-      const entry = await find(id);
-      if (!entry || !isDue(entry)) continue;
-      try {
-        await deliver(entry, token);
-        await remove(id);
-        sent += 1;
-      } catch (error) {
-        if (isTemporary(error)) throw error;
-        Object.assign(entry, { state: "refused", reason: error.message });
-        await put(entry);
+    const due = (await entries()).filter(isDue);
+    // The time of the office is needed once, for what is entered without signal later.
+    if (due.length || (await remembered("offset")) === undefined) {
+      const token = await contact();
+      if (!token) return;
+      [hasSignal, isLoggedIn] = [true, true];
+      for (const { id } of due) {
+        const entry = await find(id);
+        if (!entry || !isDue(entry)) continue;
+        try {
+          if (!(await deliver(entry, token))) continue;
+          await remove(id);
+          sent += 1;
+        } catch (error) {
+          if (isTemporary(error)) throw error;
+          await update({ ...entry, state: "refused", reason: error.message });
+        }
       }
+    } else {
+      [hasSignal, isLoggedIn] = [navigator.onLine, true];
     }
-    if (list) await keepPages();
+    if (list) await keepPages().catch(() => {});
   } catch (error) {
     if (error.status === 401) isLoggedIn = false;
-    else hasSignal = Boolean(error.status);
+    else if (error.status) hasSignal = true;
+    else if (error.isNetwork) hasSignal = false;
+    else warnings.add(FULL);
   }
-  await show();
   if (sent && list) location.reload();
 }
 
-// One tab sends at a time.
-function trySending() {
-  if (!navigator.locks) return send();
-  return navigator.locks.request("drover-driver-send", { ifAvailable: true }, (lock) => lock && send());
+// Acts while no tab sends. Returns whether it did.
+async function alone(act) {
+  if (isBusy) return false;
+  isBusy = true;
+  const locked = async (lock) => {
+    if (lock) await act();
+    return Boolean(lock);
+  };
+  try {
+    if (!navigator.locks) return await locked(true);
+    return await navigator.locks.request("drover-driver-send", { ifAvailable: true }, locked);
+  } finally {
+    isBusy = false;
+  }
+}
+
+async function trySending() {
+  await alone(sendDue);
+  await show();
+}
+
+async function forgetPages(isForgotten) {
+  const names = (await globalThis.caches?.keys()) ?? [];
+  for (const name of names) if (name.startsWith(KEPT_PAGES) && isForgotten(name)) await caches.delete(name);
 }
 
 // Keeps the pages of this list, and no others.
 async function keepPages() {
   if (!globalThis.caches) return;
-  const cache = await caches.open(KEPT_PAGES);
+  const cache = await caches.open(ownPages);
   const links = [...document.querySelectorAll("a[data-keep]")].map((link) => link.href);
   const wanted = [new URL("/driver", location.href).href, ...links];
   for (const request of await cache.keys()) if (!wanted.includes(request.url)) await cache.delete(request);
   for (const url of wanted) {
     if (await cache.match(url)) continue;
     const response = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(ANSWER_MS) });
-    if (response.ok) await cache.put(url, response);
+    if (!response.ok) continue;
+    const page = new DOMParser().parseFromString(await response.clone().text(), "text/html");
+    if (page.querySelector("[data-driver]")?.dataset.driver === owner) await cache.put(url, response);
   }
 }
 
@@ -173,35 +240,58 @@ function element(name, properties, ...children) {
 const NAMES = { collect: "collection", prove: "proof", reject: "rejection", note: "note" };
 
 function stateOf(entry) {
-  const left = Math.ceil((entry.sendAt - Date.now()) / 1000);
   if (entry.state === "refused") return `Not accepted: ${entry.reason}`;
-  if (left > 0) return `Is sent in ${left} s.`;
+  if (entry.state === "draft") return "Begun. The load is not in your list any more.";
+  if (!isDue(entry)) return `Is sent in ${Math.ceil((entry.sendAt - Date.now()) / 1000)} s.`;
   return hasSignal && isLoggedIn ? "Is being sent." : "Waits on this phone.";
 }
 
-async function change(id, changes, isOpened) {
+const contentOf = ({ fields, photographs }) => JSON.stringify([fields, photographs.map(({ id }) => id)]);
+
+// Opens an entry again, to be changed and sent.
+async function open(id) {
   const entry = await find(id);
+  if (!entry) return show();
+  const act = async () => {
+    const now = await find(id);
+    // What was sent once may be recorded: with another content, it is another entry.
+    const tried = now?.captured === undefined ? now?.tried : contentOf(now);
+    return Boolean(now) && put({ ...now, state: "draft", tried });
+  };
+  let isOpened = false;
+  const reopen = async () => (isOpened = await act());
   // What is due may be on its way.
-  if (!entry || isDue(entry)) return show();
-  const changed = { ...entry, ...changes };
-  if (entry.state === "refused") {
-    // It may be recorded with another content now, and so is another entry.
-    Object.assign(changed, { id: newId(), captured: undefined });
-    if (await put(changed)) await remove(id);
-  } else {
-    await put(changed);
-  }
-  if (isOpened) location.assign(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`);
-  else await trySending();
+  if (isDue(entry)) await alone(reopen);
+  else await reopen();
+  if (!isOpened) return show();
+  location.assign(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`);
 }
+
+// Sends an entry again as it is: if it is recorded already, it is not recorded twice.
+async function sendAgain(id) {
+  const entry = await find(id);
+  if (entry?.state === "refused") await put({ ...entry, state: "waiting", sendAt: Date.now() });
+  await trySending();
+}
+
+async function removeAsked(entry) {
+  const question = `Delete this ${NAMES[entry.action]} of ${entry.reference}? The office does not get it.`;
+  if (!confirm(question)) return;
+  const now = await find(entry.id);
+  if (now && now.state !== "waiting") await remove(entry.id);
+  await show();
+}
+
+const mayTakeBack = (entry) => entry.state === "waiting" && (!isDue(entry) || !isBusy);
 
 function row(entry) {
   const button = (textContent, onclick) => element("button", { type: "button", textContent, onclick });
-  const mend = () => change(entry.id, { state: "draft" }, true);
-  const again = () => change(entry.id, { state: "waiting", sendAt: Date.now() });
   const buttons = [];
-  if (entry.state === "refused") buttons.push(button("Mend", mend), button("Send again", again));
-  else if (!isDue(entry)) buttons.push(button("Take back", mend));
+  if (entry.state === "refused") {
+    buttons.push(button("Mend", () => open(entry.id)), button("Send again", () => sendAgain(entry.id)));
+  }
+  if (entry.state !== "waiting") buttons.push(button("Delete", () => removeAsked(entry)));
+  if (mayTakeBack(entry)) buttons.push(button("Take back", () => open(entry.id)));
   const made = element("section", { className: "card" }, element("b", {}, entry.reference), ` ${NAMES[entry.action]}`);
   made.append(element("p", {}, stateOf(entry)), ...buttons);
   return made;
@@ -229,7 +319,7 @@ function showSignal(unsent) {
 function showUnsent(unsent) {
   list.hidden = !unsent.length;
   const rows = unsent.map(row);
-  const shown = unsent.map((entry) => `${entry.id} ${entry.state} ${isDue(entry)}`).join();
+  const shown = unsent.map((entry) => `${entry.id} ${entry.state} ${isDue(entry)} ${mayTakeBack(entry)}`).join();
   if (list.dataset.shown !== shown) list.replaceChildren(...rows);
   // A button keeps the focus while the seconds count down.
   else rows.forEach((made, index) => (list.children[index].querySelector("p").textContent = made.querySelector("p").textContent));
@@ -240,13 +330,17 @@ async function show() {
   const all = await entries().catch(() => []);
   const unsent = all.filter((entry) => entry.state !== "draft");
   try {
-    localStorage.setItem("drover-unsent", unsent.length);
+    const counts = JSON.parse(localStorage.getItem("drover-unsent"));
+    localStorage.setItem("drover-unsent", JSON.stringify({ ...counts, [owner]: unsent.length }));
   } catch {
     // Without it, log-out does not warn.
   }
   showSignal(unsent);
   if (!list) return;
-  showUnsent(unsent);
+  // A page without all loads does not tell what is gone.
+  const loads = [...document.querySelectorAll("section[data-load]")].map((section) => section.dataset.load);
+  const isGone = (entry) => "complete" in list.dataset && entry.state === "draft" && !loads.includes(entry.load);
+  showUnsent(all.filter((entry) => entry.state !== "draft" || isGone(entry)));
   for (const mark of document.querySelectorAll("section[data-load] [data-mark]")) {
     const entry = all.find(({ load }) => load === mark.closest("section").dataset.load);
     mark.hidden = !entry;
@@ -262,12 +356,34 @@ function kilograms(text) {
 }
 
 const WEIGHTS = ["weightGross", "weightTare", "weightNet"];
+// Below it, a weight was probably typed in tonnes.
+const LEAST_KILOGRAMS = 100;
+
+function netOf(controls) {
+  const [gross, tare, own] = WEIGHTS.map((name) => kilograms(controls(name).value));
+  return own ?? (gross !== null && tare !== null ? gross - tare : null);
+}
+
+// Returns what is wrong with the weights, with the control to change.
+function findWrong(controls, action) {
+  const typed = WEIGHTS.map(controls).filter((control) => control?.value.trim());
+  const unreadable = typed.find((control) => kilograms(control.value) === null);
+  if (unreadable) return [unreadable, "Write weights in kilograms, as 43780."];
+  const isSmall = ({ value }) => kilograms(value) > 0 && kilograms(value) < LEAST_KILOGRAMS;
+  const small = typed.find(isSmall);
+  if (small) return [small, "A weight seems to be in tonnes: write kilograms, as 43780."];
+  if (!controls("weightNet")) return [];
+  const net = netOf(controls);
+  if (net === null && action === "prove") {
+    return [controls("weightNet"), "Write gross and tare, or the net weight."];
+  }
+  return net !== null && net <= 0 ? [controls("weightGross"), "The net weight is not above 0."] : [];
+}
 
 function showNet(controls) {
   const net = form.querySelector("#net");
   if (!net) return;
-  const [gross, tare, own] = WEIGHTS.map((name) => kilograms(controls(name).value));
-  const weight = own ?? (gross !== null && tare !== null ? gross - tare : null);
+  const weight = netOf(controls);
   net.replaceChildren();
   if (weight === null) return;
   net.append("Net ", element("b", { className: "big" }, `${(weight / 1000).toFixed(2)} t`));
@@ -321,7 +437,7 @@ function watchPhotographs(entry, save) {
   const showAll = () => place.replaceChildren(...entry.photographs.map(figure));
   showAll();
   form.querySelector("[type=file]").addEventListener("change", async ({ target }) => {
-    const chosen = [...target.files].map((file) => ({ name: file.name, blob: file }));
+    const chosen = [...target.files].map((file) => ({ id: newId(), name: file.name, blob: file }));
     entry.photographs.push(...chosen);
     target.value = "";
     // The photograph as it is, at once; then the smaller one.
@@ -335,7 +451,7 @@ function watchPhotographs(entry, save) {
 async function fill() {
   const { load, action, reference } = form.dataset;
   const steps = [...form.querySelectorAll("form[data-step]")];
-  const controls = (name) => steps.map((step) => step.elements[name]).find(Boolean);
+  const controls = (name) => steps.map((step) => step.elements[name]).findLast(Boolean);
   const isTyped = ({ name, type }) => name && !["hidden", "file", "checkbox"].includes(type);
   const typed = steps.flatMap((step) => [...step.elements]).filter(isTyped);
   const isDraft = (entry) => entry.load === load && entry.action === action && entry.state === "draft";
@@ -371,14 +487,20 @@ async function fill() {
   showStep();
   for (const own of steps) own.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (event.submitter?.name === "step") return (location.hash = "photographs");
     if (own !== steps.at(-1)) return (location.hash = "weights");
-    const wrong = WEIGHTS.map(controls).find((control) => control?.value.trim() && kilograms(control.value) === null);
-    complain(wrong ? "Write weights in kilograms, as 43780." : "");
+    const [wrong, complaint] = findWrong(controls, action);
+    complain(complaint ?? "");
     if (wrong) return wrong.focus();
     const now = Date.now();
     const offset = await remembered("offset");
     Object.assign(entry, { state: "waiting", at: now, sendAt: now + UNDO_MS, offset, reason: undefined });
-    if (!(await keep())) return;
+    for (const control of typed) entry.fields[control.name] = control.value;
+    const { id } = entry;
+    const isAnother = entry.tried !== undefined && entry.tried !== contentOf(entry);
+    if (isAnother) Object.assign(entry, { id: newId(), captured: undefined });
+    if (!(await save())) return;
+    if (isAnother) await remove(id);
     if (registration?.value) await remember(`registration ${owner}`, registration.value);
     location.assign("/driver");
   });
@@ -386,14 +508,12 @@ async function fill() {
 
 async function start() {
   try {
-    if ((await remembered("owner")) !== owner) {
-      await globalThis.caches?.delete(KEPT_PAGES);
-      await remember("owner", owner);
-    }
+    await remember("owner", owner);
   } catch {
     warnings.add("This browser stores nothing, so nothing is kept without signal.");
     return show();
   }
+  await forgetPages((name) => name !== ownPages).catch(() => {});
   await navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
   navigator.storage?.persist?.();
   if (form) await fill();
@@ -401,6 +521,8 @@ async function start() {
   await show();
   await trySending();
   addEventListener("online", trySending);
+  // What the browser shows again on the way back is as old as then.
+  addEventListener("pageshow", (event) => event.persisted && location.reload());
   addEventListener("visibilitychange", () => document.hidden || trySending());
   setInterval(trySending, RETRY_MS);
   // The seconds until something goes.

@@ -4,19 +4,20 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, USER_AGENT};
 use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, HttpResponse};
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
+use chrono::{DateTime, Days, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use futures_util::join;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::extract::{PostForm, find_user};
-use super::load::{Outcome, act, find_load};
+use super::load::{Outcome, act, find_load, load_path};
 use super::{html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::Load;
 use crate::api::{CallError, FieldError, Service, segment, with_query};
 use crate::fields::Fields;
+use crate::format::Clock;
 use crate::loads::{Action, FILE_ERROR, FILES, Form, in_tonnes};
 use crate::user::{Failure, User};
 use crate::views::driver::{FormView, ListView, Map, has_steps, reason};
@@ -25,8 +26,17 @@ use crate::views::{driver_worker, phone};
 
 /// Loads that a driver has before them, and those that are done today.
 const MAX_LOADS: &str = "30";
+/// Days of delivery before and after today among which what is done today is looked for, and how much of it.
+const DONE_DAYS: [u64; 2] = [14, 7];
+const MAX_DONE: &str = "100";
 /// How old something may be that a phone sends, in days. The API takes 366.
 const MAX_AGE_DAYS: i64 = 365;
+/// The API remembers idempotency keys for a day. Somewhat less is on the safe side.
+const KEYS_LAST: TimeDelta = TimeDelta::hours(20);
+/// How far the corrected clock of a phone may be off.
+const CLOCK_ERROR: TimeDelta = TimeDelta::minutes(5);
+/// The most pages of 100 notes that are searched for one.
+const MAX_NOTE_PAGES: usize = 10;
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -35,20 +45,30 @@ pub(super) async fn page(
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
     let today = console.clock.today();
-    let day = today.to_string();
-    let own =
-        [("f:driverId", "me"), ("sortBy", "deliveryDateISO"), ("sortDesc", "false"), ("limit", MAX_LOADS)];
-    let open = [&own[..], &[("f:status", "upcoming,collected")]].concat();
-    let done =
-        [("f:status", "completed,rejected"), ("startDateISO", day.as_str()), ("endDateISO", day.as_str())];
+    let [before, after] = DONE_DAYS.map(Days::new);
+    let (first, last) = ((today - before).to_string(), (today + after).to_string());
+    let own = [("f:driverId", "me"), ("sortBy", "deliveryDateISO")];
+    let open = [("f:status", "upcoming,collected"), ("sortDesc", "false"), ("limit", MAX_LOADS)];
+    let open = [&own[..], &open].concat();
+    // The API does not search by the time of a proof.
+    let done = [
+        ("f:status", "completed,rejected"),
+        ("sortDesc", "true"),
+        ("limit", MAX_DONE),
+        ("startDateISO", first.as_str()),
+        ("endDateISO", last.as_str()),
+    ];
     let done = [&own[..], &done].concat();
     let (open, done) = join!(
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &open),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &done),
     );
     let mut missing = Vec::new();
-    let open = optional(open, &mut missing)?.map(|reply| reply.value);
-    let done = optional(done, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    let open = optional(open, &mut missing)?;
+    let is_cut = open.as_ref().is_some_and(|reply| reply.next.is_some());
+    let open = open.map(|reply| reply.value);
+    let mut done = optional(done, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    done.retain(|load| day_done(load, console.clock) == Some(today));
     let parameters = Fields::parse(request.query_string().as_bytes());
     let view = ListView {
         user: &user,
@@ -56,12 +76,20 @@ pub(super) async fn page(
         today,
         open: open.as_deref(),
         done: &done,
+        is_cut,
         recorded: parameters.find("done").and_then(Action::of_slug),
         missing: &missing,
         map: Map::of_browser(user_agent(&request)),
     };
     let status = if open.is_some() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok(html_with(status, &phone(&user, "My loads", &view.markup())))
+}
+
+/// Returns the day on which a load was proven or rejected.
+fn day_done(load: &Load, clock: Clock) -> Option<NaiveDate> {
+    let rejected = load.rejection.as_ref().map(|rejection| &rejection.at);
+    let at = DateTime::parse_from_rfc3339(rejected.or(load.completed_at.as_ref())?).ok()?;
+    Some(at.with_timezone(&clock.zone).date_naive())
 }
 
 fn user_agent(request: &HttpRequest) -> &str {
@@ -175,15 +203,19 @@ pub(super) async fn submit(
         .get(ACCEPT)
         .and_then(|accepted| accepted.to_str().ok())
         .is_some_and(|accepted| accepted.starts_with("application/json"));
+    let is_multipart = request.content_type().eq_ignore_ascii_case("multipart/form-data");
     let PostForm { user, fields } = form;
     let sent = fields.clone();
     let result = async {
         let load = find_load(&user.caller(&console.api), &path.id).await?;
         // The photograph comes first, and the weights on a page that follows.
-        let is_second = fields.find("ticketNumber").is_some();
-        let is_refused = fields.find(FILE_ERROR).is_some();
-        if has_steps(action) && (!is_second || is_refused) {
-            return Ok((load, Answer::Next { is_second: !is_refused }));
+        let is_second = !is_multipart && fields.find("ticketNumber").is_some();
+        let is_back = fields.get("step") == "photographs" || fields.find(FILE_ERROR).is_some();
+        if has_steps(action) && (!is_second || is_back) {
+            return Ok((load, Answer::Next { is_second: !is_back }));
+        }
+        if action == Action::Note && is_noted(&user, &console, &load.id, &fields).await? {
+            return Ok((load, Answer::Done));
         }
         let (status, errors) = match in_tonnes(&fields) {
             Ok(fields) => {
@@ -216,20 +248,59 @@ pub(super) async fn submit(
             let shown = Shown { typed: sent, errors: &errors, is_second: true, status };
             Ok(show(&console, &user, &request, place, &shown))
         }
+        Answer::Next { .. } if wants_json => {
+            let reason = "The weights and the number of the ticket are missing.";
+            Ok(HttpResponse::BadRequest().json(json!({"reason": reason})))
+        }
         Answer::Next { is_second } => {
             let errors: Vec<_> = sent
                 .all(FILE_ERROR)
                 .into_iter()
                 .map(|error| FieldError { path: FILES.to_owned(), message: error.to_owned() })
                 .collect();
-            let mut typed = Form::new(action, &load, &user.person).initial(&load, console.clock);
-            typed.0.retain(|(name, _)| name == "vehicleRegistration");
-            typed.0.extend(sent.0);
-            let status = if is_second { StatusCode::OK } else { StatusCode::BAD_REQUEST };
+            let initial = Form::new(action, &load, &user.person).initial(&load, console.clock);
+            let mut typed = sent;
+            typed.0.extend(initial.0.into_iter().filter(|(name, _)| name == "vehicleRegistration"));
+            let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
             let shown = Shown { typed, errors: &errors, is_second, status };
             Ok(show(&console, &user, &request, place, &shown))
         }
     }
+}
+
+/// A note on a load.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Note {
+    user_id: Option<String>,
+    #[serde(rename = "atUTC")]
+    at: String,
+    text: Option<String>,
+}
+
+/// Returns true if a note of the phone, which is too old for its idempotency key, is recorded already.
+async fn is_noted(user: &User, console: &Console, id: &str, fields: &Fields) -> Result<bool, CallError> {
+    let captured = captured_at(fields).and_then(|at| DateTime::parse_from_rfc3339(&at).ok());
+    let Some(captured) = captured.filter(|at| Utc::now() - at.to_utc() > KEYS_LAST) else { return Ok(false) };
+    let (since, text) = (captured - CLOCK_ERROR, fields.get("text"));
+    let is_same = |note: &Note| {
+        note.user_id.as_deref() == Some(&*user.person.id)
+            && note.text.as_deref().map(str::trim) == Some(text)
+            && DateTime::parse_from_rfc3339(&note.at).is_ok_and(|at| at >= since)
+    };
+    let (caller, path) = (user.caller(&console.api), format!("{}/events", load_path(id)));
+    let mut cursor = None;
+    for _ in 0..MAX_NOTE_PAGES {
+        let mut query = vec![("f:type", "noted"), ("limit", "100")];
+        query.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
+        let found = caller.get::<Vec<Note>>(Service::Logistics, &path, &query).await?;
+        if found.value.iter().any(is_same) {
+            return Ok(true);
+        }
+        let Some(next) = found.next else { break };
+        cursor = Some(next);
+    }
+    Ok(false)
 }
 
 /// What becomes of a form.

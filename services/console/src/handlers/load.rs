@@ -579,7 +579,9 @@ fn refused(error: CallError, load: Load, sent: Sent) -> Result<Outcome, Failure>
             } else {
                 refusal.validation
             };
-            Ok(sent.again(load, errors, refusal.status))
+            // The first one is still running: that passes.
+            let status = if refusal.code == "idempotency_in_progress" { 503 } else { refusal.status };
+            Ok(sent.again(load, errors, status))
         }
         error => Err(error.into()),
     }

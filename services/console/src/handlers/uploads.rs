@@ -58,10 +58,15 @@ pub(super) async fn receive(
         Failure::UnreadableForm
     })?;
     let mut fields = form.texts;
+    // The script of a phone sends a photograph again by itself, if it knows why it was not stored.
+    let is_for_script = request.path() == "/driver/files";
+    let token = fields.iter().find(|(name, _)| name == FORM_TOKEN).map_or("", |(_, token)| token);
+    let is_own = user.is_some_and(|user| user.is_form_token(&console.sessions.keys, token));
     let mut is_away = false;
     for stored in form.files.into_iter().flatten() {
         fields.push(match stored {
             Ok(file) => (FILES.to_owned(), file),
+            Err(error) if is_for_script && is_own && is_temporary(&error) => return Err(error.into()),
             Err(CallError::Refused(refusal)) => {
                 let error =
                     refusal.validation.first().map_or_else(|| sentence(&refusal), |e| e.message.clone());
@@ -82,6 +87,14 @@ pub(super) async fn receive(
         return Err(Failure::AwayForm { action: request.path().to_owned(), fields });
     }
     Ok(fields)
+}
+
+/// Returns true for what passes by itself, or with a new log-in.
+fn is_temporary(error: &CallError) -> bool {
+    match error {
+        CallError::Away { .. } | CallError::LoggedOut => true,
+        CallError::Refused(refusal) => matches!(refusal.status, 408 | 429),
+    }
 }
 
 /// What the files of a form are for.

@@ -55,6 +55,8 @@ pub(crate) struct ListView<'a> {
     pub(crate) open: Option<&'a [Load]>,
     /// What is done today.
     pub(crate) done: &'a [Load],
+    /// Whether there are more loads before the driver than the page shows.
+    pub(crate) is_cut: bool,
     /// What has just been recorded.
     pub(crate) recorded: Option<Action>,
     pub(crate) missing: &'a [String],
@@ -77,12 +79,15 @@ impl ListView<'_> {
             @if let Some(action) = self.recorded {
                 p.notice role="status" { (recorded(action)) }
             }
-            div #unsent hidden {}
+            div #unsent hidden data-complete[self.open.is_some() && !self.is_cut] {}
             @if self.open.is_some_and(<[Load]>::is_empty) { (self.empty()) }
             @for load in &due { (self.card(load)) }
             @if !next.is_empty() {
                 h2 { "Next" }
                 @for load in &next { (self.card(load)) }
+            }
+            @if self.is_cut {
+                p.notice { "Only the first " (open.len()) " loads are here. More appear when these are done." }
             }
             @if !self.done.is_empty() {
                 h2 { "Done today" }
@@ -252,6 +257,10 @@ impl FormView<'_> {
     fn photograph(&self) -> Markup {
         let fields = html! {
             h2 { "Step 1 of 2: the ticket" }
+            // What was typed in the second step already.
+            @for field in FIELDS {
+                @if let Some(value) = self.typed.find(field.name) { input type="hidden" name=(field.name) value=(value); }
+            }
             (self.photographs())
             button.primary { "Next: the weights" }
         };
@@ -289,7 +298,7 @@ impl FormView<'_> {
                 @if field.name == "weightTare" { p #net role="status" {} }
             }
             button.primary { "Send" }
-            a.btn href={ (self.address) "#photographs" } { "Back to the photographs" }
+            button name="step" value="photographs" formnovalidate { "Back to the photographs" }
         };
         self.form("2", !self.is_second, false, &fields)
     }

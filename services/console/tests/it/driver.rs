@@ -69,11 +69,19 @@ fn a_driver_collects_and_proves_in_two_steps_without_scripts() {
             refused.text
         );
         assert!(refused.text.contains("value=\"T-20481\"") && refused.text.contains("1 photograph stored"));
+        // The way back to the photographs loses nothing either.
+        let first = driver.send_second(&refused, &prove, &[("step", "photographs")]).await;
+        assert!(first.status == 200 && first.text.contains(" (stored)"), "{}", first.text);
+        let none = ("", "application/octet-stream", Vec::new());
+        let refused = driver.send_file(&first, &prove, &[], none).await;
+        assert!(refused.text.contains("value=\"T-20481\"") && refused.text.contains("1 photograph stored"));
         let reply = driver.send_second(&refused, &prove, &PROOF).await;
         assert_eq!((reply.status, reply.location()), (303, "/driver?done=prove"), "{}", reply.text);
         let load = office.load(&id).await;
         assert_eq!((&load["status"], &load["weightNet"]["weight"]), (&json!("completed"), &json!(27.1)));
         assert_eq!(load["files"].as_array().unwrap().len(), 1);
+        let text = driver.get("/driver").await.ok();
+        assert!(text.contains("1 of 1 load done today"), "by the time of the proof: {text}");
     });
 }
 
@@ -144,6 +152,42 @@ fn an_entry_that_is_sent_again_after_days_makes_no_second_proof() {
             .collect();
         let reply = send_entry(&driver, &path, &other).await;
         assert!(reply.status == 409 && reply.text.contains("\"reason\":\""), "{}", reply.text);
+    });
+}
+
+#[test]
+fn a_note_that_is_sent_again_after_days_is_recorded_once() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = send_to_megan(&office, &json!({})).await;
+        let driver = office.browser("driver-megan").await;
+        let path = format!("/driver/{id}/note");
+        let captured = (chrono::Utc::now().timestamp_millis() - 2 * 86_400_000).to_string();
+        for (key, text) in [("a", "Gate 3 is closed"), ("b", "Gate 3 is closed"), ("c", "Gate 4 is closed")] {
+            let reply =
+                send_entry(&driver, &path, &[("text", text), ("key", key), ("captured", &captured)]).await;
+            assert_eq!((reply.status, &*reply.text), (200, "{\"done\":true}"), "{key}");
+        }
+        let events = office.logistics.get(&format!("/v1/loads/{id}/events?f:type=noted")).by(&owen());
+        assert_eq!(events.send().await.ok().as_array().unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn the_script_never_takes_a_page_for_an_answer() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = send_to_megan(&office, &json!({})).await;
+        let driver = office.browser("driver-megan").await;
+        // Without the number of a ticket, the form goes to its next step, and records nothing.
+        let reply = send_entry(&driver, &format!("/driver/{id}/prove"), &PROOF[..2]).await;
+        assert!(reply.status == 400 && reply.text.starts_with("{\"reason\":\""), "{}", reply.text);
+        assert_eq!(office.load(&id).await["status"], "upcoming");
+        let me: Value = serde_json::from_str(&driver.get("/driver/me").await.ok()).unwrap();
+        office.system.stop().await;
+        let photograph = super::loads::photograph("a");
+        let reply = driver.send_photograph("/driver/files", me["token"].as_str().unwrap(), photograph).await;
+        assert_eq!(reply.status, 503, "it passes by itself: {}", reply.text);
     });
 }
 

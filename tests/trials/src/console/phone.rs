@@ -101,9 +101,8 @@ impl Phone {
 
     /// Waits until the phone keeps a page.
     fn wait_kept(&mut self, url: &str) -> Result<()> {
-        let pages = "caches.open('drover-driver-pages')";
-        let found = format!("cache.match({}, {{ignoreSearch: true}})", json!(url));
-        self.browser.wait(&self.page, &format!("{pages}.then((cache) => {found}).then(Boolean)")).map(drop)
+        let found = format!("caches.match({}, {{ignoreSearch: true}}).then(Boolean)", json!(url));
+        self.browser.wait(&self.page, &found).map(drop)
     }
 
     /// Opens a form and fills in the weights of a proof.
