@@ -84,7 +84,7 @@ impl Start<'_> {
                     @if !draft.corrections.is_empty() {
                         p.muted {
                             "What you mended (" (counted(draft.corrections.len() as u64, "cell"))
-                            ") is kept: choose the same file again."
+                            ") is kept: choose the same file again. It is dropped with another file or sheet."
                         }
                     }
                 }
@@ -128,6 +128,8 @@ pub(super) fn file_field(has_error: bool) -> Markup {
 pub(super) fn kept(draft: &Draft) -> Markup {
     html! {
         input type="hidden" name="corrections" value=(draft.corrections_field());
+        input type="hidden" name="content" value=(draft.content);
+        @for sheet in &draft.read { input type="hidden" name="read" value=(sheet); }
         @for row in &draft.decided { input type="hidden" name="decided" value=(row); }
     }
 }

@@ -51,7 +51,8 @@ impl ImportView<'_> {
             form.import method="post" action="/import/check" enctype="multipart/form-data" data-import {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
-                (kept(self.draft))
+                (kept(&self.read_draft()))
+                input type="hidden" name="checked" value=(self.checked(is_stored));
                 input type="hidden" name="columns" value=(self.columns().join(" "));
                 div.head {
                     h1 { "Import " (name) }
@@ -98,12 +99,47 @@ impl ImportView<'_> {
         }
     }
 
+    /// Returns the draft with the names under which the form chooses the sheet that was read.
+    fn read_draft(&self) -> Draft {
+        let mut read: Vec<_> = self.answer.recognised.iter().filter_map(|file| file.sheet.clone()).collect();
+        read.dedup();
+        let mut draft = self.draft.clone();
+        draft.read = vec![draft.sheet.clone()];
+        if let [one] = read.as_slice() {
+            draft.read.push(one.clone());
+        }
+        draft
+    }
+
+    /// Returns the fingerprint of what was checked, as the form repeats it; nothing if it cannot be imported yet.
+    fn checked(&self, is_stored: bool) -> String {
+        if !self.is_accepted || is_stored || self.open_references().next().is_some() {
+            return String::new();
+        }
+        let mut draft = self.draft.clone();
+        let headings = self.answer.recognised.iter().flat_map(|file| &file.headings);
+        draft.headings = headings
+            .filter_map(|heading| {
+                let column = match draft.headings.get(&heading.heading) {
+                    Some(None) => None,
+                    _ => Some(heading.column.clone()?),
+                };
+                Some((heading.heading.clone(), column))
+            })
+            .collect();
+        draft.fingerprint()
+    }
+
+    /// Returns the rows with a known reference that nobody has decided about.
+    fn open_references(&self) -> impl Iterator<Item = &SameReference> {
+        self.answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row))
+    }
+
     fn buttons(&self, is_stored: bool) -> Markup {
         let answer = self.answer;
         let good = answer.count + answer.updated;
         // Beyond those that the page asks about, nobody has decided.
-        let open = answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row));
-        let is_asked = open.count() <= MAX_SHOWN;
+        let is_asked = self.open_references().count() <= MAX_SHOWN;
         let is_complete = self.is_accepted && !is_stored && good > 0 && is_asked;
         html! {
             button.primary[!is_complete] name="check" value="again" { "Check again" }
@@ -141,8 +177,21 @@ impl ImportView<'_> {
                     }
                 }
             }
-            @if self.draft.is_undecided && self.wanted_import {
-                p.notice.bad role="alert" { "Decide first what the rows with a known reference are." }
+            @if self.draft.is_of_other {
+                p.notice.bad role="alert" {
+                    "The file or the sheet is another one than before, so what you mended and decided was dropped: it was \
+                     about other rows."
+                }
+            }
+            @if self.wanted_import && !self.purpose.stores() {
+                p.notice.bad role="alert" {
+                    @if self.open_references().next().is_some() {
+                        "Nothing is imported yet. Decide first what the rows with a known reference are."
+                    } @else {
+                        "Nothing is imported yet: this differs from what was checked. Look at what would happen now, then \
+                         import."
+                    }
+                }
             }
             @if self.draft.corrections.len() > MAX_CORRECTIONS {
                 p.notice.bad role="alert" {
@@ -334,8 +383,7 @@ impl ImportView<'_> {
 
     /// Asks what rows are whose reference a load of another date has.
     fn same_references(&self) -> Markup {
-        let same = self.answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row));
-        let same: Vec<&SameReference> = same.take(MAX_SHOWN).collect();
+        let same: Vec<&SameReference> = self.open_references().take(MAX_SHOWN).collect();
         if same.is_empty() {
             return html! {};
         }

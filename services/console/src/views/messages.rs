@@ -118,6 +118,9 @@ fn is_technical(name: &str) -> bool {
         "heading",
         "same",
         "decided",
+        "content",
+        "read",
+        "checked",
         "board",
     ];
     carried.contains(&name) || name.starts_with("was.")
