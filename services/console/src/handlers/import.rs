@@ -200,7 +200,9 @@ pub(super) async fn problems(
     }
     let answer = match received.answer {
         Ok(answer) => answer,
-        Err(error) => return show_start(&console, &received.user, &received.fields, (None, Some(error))).await,
+        Err(error) => {
+            return show_start(&console, &received.user, &received.fields, (None, Some(error))).await;
+        }
     };
     let Some(response) = in_time(answer, Duration::MAX).await? else { return Err(Failure::NotFound) };
     let response =

@@ -42,7 +42,8 @@ pub(super) struct Received {
 
 /// What is wrong with a form without files and rows, and with both.
 const NOTHING: &str = "Choose a file, or paste rows with their headings.";
-const BOTH: &str = "Choose a file or paste rows, not both: nothing was read. Empty one of the two and check again.";
+const BOTH: &str =
+    "Choose a file or paste rows, not both: nothing was read. Empty one of the two and check again.";
 
 /// The response to a batch, which comes also if the browser is gone.
 pub(super) type Answer = JoinHandle<Result<Response, CallError>>;
@@ -65,7 +66,8 @@ pub(super) async fn receive(
         let fields = Bytes::from_request(request, &mut payload.into_inner()).await;
         let fields = Fields::parse(&fields.map_err(|_| Failure::UnreadableForm)?);
         let content = Content::default();
-        return pass_on(console, request, (user, fields, Vec::new()), (None, content), (has_key, purpose)).await;
+        return pass_on(console, request, (user, fields, Vec::new()), (None, content), (has_key, purpose))
+            .await;
     }
     let limits =
         Limits { texts: &TEXTS, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
@@ -94,7 +96,8 @@ pub(super) async fn receive(
         tracing::debug!(%error, "a sheet is refused");
         Failure::UnreadableForm
     })?;
-    pass_on(console, request, (user, Fields(form.texts), names), (upstream, content), (has_key, purpose)).await
+    pass_on(console, request, (user, Fields(form.texts), names), (upstream, content), (has_key, purpose))
+        .await
 }
 
 /// Passes pasted rows and the other fields on.

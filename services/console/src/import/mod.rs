@@ -313,8 +313,16 @@ mod tests {
     #[test]
     fn decisions_are_those_about_one_content_and_sheet() {
         let form = |sheet: &'static str| {
-            let of = [("content", "a"), ("read", ""), ("read", "Loads"), ("corrections", r#"[[3,"weight","29"]]"#)];
-            fields(&[&of[..], &[("sheet", sheet), ("decided", "4"), ("cell", "5 weight x"), ("value", "7")]].concat())
+            let of = [
+                ("content", "a"),
+                ("read", ""),
+                ("read", "Loads"),
+                ("corrections", r#"[[3,"weight","29"]]"#),
+            ];
+            fields(
+                &[&of[..], &[("sheet", sheet), ("decided", "4"), ("cell", "5 weight x"), ("value", "7")]]
+                    .concat(),
+            )
         };
         for same in ["", "Loads"] {
             let draft = Draft::of_upload(&form(same), "a".to_owned());

@@ -5,11 +5,11 @@ use maud::{Markup, html};
 use super::batches;
 use super::layout::{form_token, module};
 use super::loads::counted;
-use crate::api::batch::StoredBatch;
+use crate::api::batch::{RecognisedFile, StoredBatch};
 use crate::api::with_query;
 use crate::fields::Fields;
 use crate::format::Clock;
-use crate::import::{Draft, NOT_READ};
+use crate::import::{Draft, NOT_READ, column_label};
 use crate::user::User;
 
 /// How dates are read.
@@ -156,5 +156,37 @@ pub(crate) fn running(since: &str) -> Markup {
             "If it is not there after ten minutes, send the file again. Rows that are stored already stay as they are."
         }
         (module("import.js"))
+    }
+}
+
+/// Returns how a file was read, as a sentence.
+pub(super) fn read_as(file: &RecognisedFile) -> String {
+    let rows = file
+        .sheets
+        .iter()
+        .find(|sheet| Some(&sheet.name) == file.sheet.as_ref())
+        .and_then(|sheet| sheet.rows);
+    let mut parts: Vec<String> = rows.map(|rows| counted(rows as u64, "row")).into_iter().collect();
+    if let Some(sheet) = &file.sheet {
+        parts.push(format!("sheet {sheet}"));
+    }
+    parts.push(format!("headings in line {}", file.header_line));
+    parts.extend(match file.date_order.as_deref() {
+        Some("dmy") => Some("dates day first".to_owned()),
+        Some("mdy") => Some("dates month first".to_owned()),
+        _ => None,
+    });
+    parts.extend((file.decimal.as_deref() == Some("comma")).then(|| "decimal comma".to_owned()));
+    parts.join(" · ")
+}
+
+/// Returns what people call a part of an upload.
+pub(super) fn upload_label(path: &str) -> &str {
+    match path {
+        "file" => "The file",
+        "sheet" => "The sheet",
+        "headings" => "The headings",
+        path if path.starts_with("corrections") => "A mended cell",
+        path => column_label(path),
     }
 }

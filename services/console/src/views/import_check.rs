@@ -2,11 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::import::{DATE_ORDERS, DECIMALS, IF_EXISTS, ORGANISERS, choices, file_field, kept};
+use super::import::{
+    DATE_ORDERS, DECIMALS, IF_EXISTS, ORGANISERS, choices, file_field, kept, read_as, upload_label,
+};
 use super::layout::{form_token, module};
 use super::load::{member_name, member_value};
 use super::loads::counted;
-use crate::api::batch::{BatchAnswer, Heading, RecognisedFile, SameReference};
+use crate::api::batch::{BatchAnswer, Heading, SameReference};
 use crate::api::model::Load;
 use crate::api::{segment, with_query};
 use crate::format::{Clock, tonnes};
@@ -548,37 +550,6 @@ impl ImportView<'_> {
 
 fn is_number(column: &str) -> bool {
     ["weight", "weightNet"].contains(&column)
-}
-
-/// Returns how a file was read, as a sentence.
-fn read_as(file: &RecognisedFile) -> String {
-    let rows = file
-        .sheets
-        .iter()
-        .find(|sheet| Some(&sheet.name) == file.sheet.as_ref())
-        .and_then(|sheet| sheet.rows);
-    let mut parts: Vec<String> = rows.map(|rows| counted(rows as u64, "row")).into_iter().collect();
-    if let Some(sheet) = &file.sheet {
-        parts.push(format!("sheet {sheet}"));
-    }
-    parts.push(format!("headings in line {}", file.header_line));
-    parts.extend(match file.date_order.as_deref() {
-        Some("dmy") => Some("dates day first".to_owned()),
-        Some("mdy") => Some("dates month first".to_owned()),
-        _ => None,
-    });
-    parts.extend((file.decimal.as_deref() == Some("comma")).then(|| "decimal comma".to_owned()));
-    parts.join(" · ")
-}
-
-fn upload_label(path: &str) -> &str {
-    match path {
-        "file" => "The file",
-        "sheet" => "The sheet",
-        "headings" => "The headings",
-        path if path.starts_with("corrections") => "A mended cell",
-        path => column_label(path),
-    }
 }
 
 fn faulty_row(row: &FaultyRow<'_>, columns: &[String], has_several: bool) -> Markup {

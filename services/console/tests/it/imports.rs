@@ -263,7 +263,10 @@ fn what_was_not_checked_is_not_imported() {
         let mut import = import;
         import.sheet = sheet(&["CK-0,13/8/2026,,Feed Barley,29", "CK-1,13/8/2026,,Feed Weat,29"]);
         let other = import.send(&page, RUN, &[]).await;
-        contains(&other, &["Nothing is imported yet", "what you mended and decided was dropped", "value=\"Feed Weat\""]);
+        contains(
+            &other,
+            &["Nothing is imported yet", "what you mended and decided was dropped", "value=\"Feed Weat\""],
+        );
         let pasted = [("pasted", "Our ref\tWeight\nCK-9\t1")];
         let start = import.browser.get("/import").await;
         let both = import.send(&start, CHECK, &pasted).await;
