@@ -190,8 +190,7 @@ impl ImportView<'_> {
                     @if self.open_references().next().is_some() {
                         "Nothing is imported yet. Decide first what the rows with a known reference are."
                     } @else {
-                        "Nothing is imported yet: this differs from what was checked. Look at what would happen now, then \
-                         import."
+                        "Nothing is imported yet: this differs from what was checked. Look at it again, then import."
                     }
                 }
             }
@@ -209,7 +208,10 @@ impl ImportView<'_> {
             }
             @if self.is_accepted && !is_stored && answer.count + answer.updated == 0 && answer.left_out == 0 {
                 p.notice role="status" {
-                    "There is nothing to import: every row is here already, as it is in the file."
+                    "There is nothing to import: "
+                    @if answer.skipped > 0 { "every row is here already or left out." } @else {
+                        "every row is here already, as it is in the file."
+                    }
                 }
             }
         }
