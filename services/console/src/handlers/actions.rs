@@ -55,7 +55,7 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
                 results.unchanged += done.unchanged;
                 results.failed += done.failed;
                 results.results.extend(done.results);
-                results.warnings = done.warnings;
+                results.warnings.extend(done.warnings);
             }
             Err(CallError::Refused(refusal)) => {
                 return show(&console, &form, Some(&sentence(&refusal))).await;

@@ -84,7 +84,7 @@ pub(super) async fn check(
     request: HttpRequest,
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
-    let received = receive(&console, &request, payload, (false, |_: &Fields| Purpose::Check)).await?;
+    let received = receive(&console, &request, payload, (false, |_: &Draft| Purpose::Check)).await?;
     answered(&console, received, Purpose::Check, "/import/check").await
 }
 
@@ -96,9 +96,10 @@ pub(super) async fn run(
 ) -> Result<HttpResponse, Failure> {
     let is_for_good = request.query_string() == "rows=good";
     let wanted = if is_for_good { Purpose::RunGoodRows } else { Purpose::Run };
-    let purpose = |fields: &Fields| if Draft::of(fields).is_undecided { Purpose::Check } else { wanted };
+    // What nobody has seen is not stored.
+    let purpose = |draft: &Draft| if draft.is_as_checked() { wanted } else { Purpose::Check };
     let received = receive(&console, &request, payload, (true, purpose)).await?;
-    let purpose = purpose(&received.fields);
+    let purpose = purpose(&received.draft);
     answered(&console, received, purpose, RUN).await
 }
 
@@ -109,11 +110,11 @@ async fn answered(
     purpose: Purpose,
     path: &str,
 ) -> Result<HttpResponse, Failure> {
-    let Received { user, fields, names, answer } = received;
+    let Received { user, fields, draft, names, answer } = received;
     let user = &user;
-    let Some(answer) = answer else {
-        let error = "Choose a file, or paste rows with their headings.";
-        return show_start(console, user, &fields, (None, Some(error))).await;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(error) => return show_start(console, user, &fields, (None, Some(error))).await,
     };
     let began = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let wait = if purpose.stores() { RUN_PATIENCE } else { Duration::MAX };
@@ -134,7 +135,7 @@ async fn answered(
     let view = ImportView {
         user,
         clock: console.clock,
-        draft: &Draft::of(&fields),
+        draft: &draft,
         pasted: fields.get("pasted"),
         names: &names,
         answer: &answer,
@@ -191,11 +192,17 @@ pub(super) async fn problems(
     path: Path<SheetPath>,
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
-    let purpose = Purpose::Sheet(path.format()?);
-    let received = receive(&console, &request, payload, (false, |_: &Fields| purpose)).await?;
-    let Some(answer) = received.answer else {
-        let error = "Choose the file again, or paste its rows.";
-        return show_start(&console, &received.user, &received.fields, (None, Some(error))).await;
+    let sheet = Purpose::Sheet(path.format()?);
+    let purpose = |draft: &Draft| if draft.is_of_other { Purpose::Check } else { sheet };
+    let received = receive(&console, &request, payload, (false, purpose)).await?;
+    if received.draft.is_of_other {
+        return answered(&console, received, Purpose::Check, "/import/check").await;
+    }
+    let answer = match received.answer {
+        Ok(answer) => answer,
+        Err(error) => {
+            return show_start(&console, &received.user, &received.fields, (None, Some(error))).await;
+        }
     };
     let Some(response) = in_time(answer, Duration::MAX).await? else { return Err(Failure::NotFound) };
     let response =

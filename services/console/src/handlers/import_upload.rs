@@ -15,7 +15,7 @@ use super::extract::{check_origin, find_user};
 use crate::Console;
 use crate::api::CallError;
 use crate::fields::{FORM_TOKEN, Fields};
-use crate::import::{Draft, Purpose, TEXTS};
+use crate::import::{Content, Draft, Purpose, TEXTS};
 use crate::user::{Failure, User};
 
 /// The most files of an import, and the most bytes of one. Logistics has limits of its own.
@@ -32,11 +32,18 @@ const PASTED: &str = "pasted rows.csv";
 pub(super) struct Received {
     pub(super) user: User,
     pub(super) fields: Fields,
+    /// What was decided about this content.
+    pub(super) draft: Draft,
     /// The names of the files.
     pub(super) names: Vec<String>,
-    /// The answer of logistics, as soon as it comes. `None`: the form has neither files nor rows.
-    pub(super) answer: Option<Answer>,
+    /// The answer of logistics, as soon as it comes. Otherwise, what is wrong with the form.
+    pub(super) answer: Result<Answer, &'static str>,
 }
+
+/// What is wrong with a form without files and rows, and with both.
+const NOTHING: &str = "Choose a file, or paste rows with their headings.";
+const BOTH: &str =
+    "Choose a file or paste rows, not both: nothing was read. Empty one of the two and check again.";
 
 /// The response to a batch, which comes also if the browser is gone.
 pub(super) type Answer = JoinHandle<Result<Response, CallError>>;
@@ -50,7 +57,7 @@ pub(super) async fn receive(
     console: &Console,
     request: &HttpRequest,
     payload: Payload,
-    (has_key, purpose): (bool, impl FnOnce(&Fields) -> Purpose),
+    (has_key, purpose): (bool, impl FnOnce(&Draft) -> Purpose),
 ) -> Result<Received, Failure> {
     check_origin(console, request.headers())?;
     let user = find_user(request).await?;
@@ -58,11 +65,14 @@ pub(super) async fn receive(
         // A form that was kept while nobody was logged in has no files any more.
         let fields = Bytes::from_request(request, &mut payload.into_inner()).await;
         let fields = Fields::parse(&fields.map_err(|_| Failure::UnreadableForm)?);
-        return pass_on(console, request, (user, fields, Vec::new()), None, (has_key, purpose)).await;
+        let content = Content::default();
+        return pass_on(console, request, (user, fields, Vec::new()), (None, content), (has_key, purpose))
+            .await;
     }
     let limits =
         Limits { texts: &TEXTS, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
     let mut upstream: Option<Upstream> = None;
+    let mut content = Content::default();
     let mut names = Vec::new();
     let received = multipart::receive(request, payload, limits, async |mut part| {
         let name = part.name.clone().unwrap_or_default();
@@ -75,8 +85,10 @@ pub(super) async fn receive(
         names.push(name);
         // To the end of the part, even if logistics has refused it: further fields follow.
         while let Some(chunk) = part.next().await? {
+            content.add(&chunk);
             upstream.send(chunk).await;
         }
+        content.end_file();
         upstream.send("\r\n").await;
         Ok(())
     });
@@ -84,7 +96,8 @@ pub(super) async fn receive(
         tracing::debug!(%error, "a sheet is refused");
         Failure::UnreadableForm
     })?;
-    pass_on(console, request, (user, Fields(form.texts), names), upstream, (has_key, purpose)).await
+    pass_on(console, request, (user, Fields(form.texts), names), (upstream, content), (has_key, purpose))
+        .await
 }
 
 /// Passes pasted rows and the other fields on.
@@ -92,8 +105,8 @@ async fn pass_on(
     console: &Console,
     request: &HttpRequest,
     (user, fields, mut names): (Option<User>, Fields, Vec<String>),
-    mut upstream: Option<Upstream>,
-    (has_key, purpose): (bool, impl FnOnce(&Fields) -> Purpose),
+    (mut upstream, mut content): (Option<Upstream>, Content),
+    (has_key, purpose): (bool, impl FnOnce(&Draft) -> Purpose),
 ) -> Result<Received, Failure> {
     let Some(user) = user else {
         return Err(Failure::LoggedOutForm { action: request.path().to_owned(), fields });
@@ -103,21 +116,26 @@ async fn pass_on(
         return Err(Failure::ForeignForm);
     }
     let pasted = fields.find("pasted").filter(|pasted| !pasted.trim().is_empty()).map(str::to_owned);
+    if pasted.is_some() && upstream.is_some() {
+        let draft = Draft::of(&fields);
+        return Ok(Received { user, fields, draft, names, answer: Err(BOTH) });
+    }
     if let Some(pasted) = pasted {
+        content.add_pasted(&pasted);
         let upstream = upstream.get_or_insert_with(|| Upstream::start(console, &user, &fields, has_key));
         upstream.begin_file(PASTED).await;
         upstream.send(pasted).await;
         upstream.send("\r\n").await;
         names.push(PASTED.to_owned());
     }
-    let answer = match upstream {
-        Some(upstream) => {
-            let own = user.person.organisation_id.as_deref();
-            Some(upstream.finish(Draft::of(&fields).api_fields(purpose(&fields), own)).await)
-        }
-        None => None,
+    let Some(upstream) = upstream else {
+        let draft = Draft::of(&fields);
+        return Ok(Received { user, fields, draft, names, answer: Err(NOTHING) });
     };
-    Ok(Received { user, fields, names, answer })
+    let draft = Draft::of_upload(&fields, content.finish());
+    let own = user.person.organisation_id.as_deref();
+    let answer = Ok(upstream.finish(draft.api_fields(purpose(&draft), own)).await);
+    Ok(Received { user, fields, draft, names, answer })
 }
 
 fn is_owner(console: &Console, user: &User, fields: &Fields) -> bool {

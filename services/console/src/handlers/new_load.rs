@@ -156,7 +156,8 @@ async fn create(
     }
     if let [made] = tried.made.as_slice() {
         let mut query = vec![("done", "new")];
-        warnings.dedup();
+        let mut known = std::collections::BTreeSet::new();
+        warnings.retain(|code| known.insert(code.clone()));
         query.extend(warnings.iter().map(|code| ("warning", code.as_str())));
         return Ok(see_other(&with_query(&format!("/loads/{}", segment(&made.id)), &query)));
     }

@@ -2,6 +2,7 @@
 //! console keeps neither the sheet nor the decisions: both come again with each form.
 
 mod columns;
+mod content;
 mod faults;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,10 +13,11 @@ use crate::fields::Fields;
 use crate::format::parse_date;
 
 pub(crate) use columns::{COLUMNS, column_label};
+pub(crate) use content::Content;
 pub(crate) use faults::{Cell, FaultyRow, Group, Overview};
 
 /// The text fields of the forms.
-pub(crate) const TEXTS: [&str; 17] = [
+pub(crate) const TEXTS: [&str; 20] = [
     "form-token",
     "key",
     "pasted",
@@ -33,7 +35,12 @@ pub(crate) const TEXTS: [&str; 17] = [
     "same",
     "same-all",
     "decided",
+    "content",
+    "read",
+    "checked",
 ];
+/// The fields that name rows by their numbers, so that they mean other rows in another sheet.
+const OF_ROWS: [&str; 7] = ["corrections", "cell", "value", "mend", "same", "same-all", "decided"];
 /// The most corrections that the API takes.
 pub(crate) const MAX_CORRECTIONS: usize = 1_000;
 /// The word that stands for a heading that is not read.
@@ -76,6 +83,14 @@ pub(crate) struct Draft {
     pub(crate) if_exists: String,
     /// Who orders the loads whose rows name no organiser: `own` or `none`.
     pub(crate) organiser: String,
+    /// The digest of the files whose rows the decisions are about.
+    pub(crate) content: String,
+    /// The names under which the sheet of these rows may be chosen.
+    pub(crate) read: Vec<String>,
+    /// What was checked: a fingerprint of a draft. Empty if nothing may be imported yet.
+    pub(crate) checked: String,
+    /// Whether decisions about other content were dropped.
+    pub(crate) is_of_other: bool,
 }
 
 impl Draft {
@@ -91,6 +106,9 @@ impl Draft {
             decimal: word("decimal", &["auto", "point", "comma"]),
             if_exists: word("ifExists", &["update", "skip", "create", "refuse"]),
             organiser: word("organiser", &["own", "none"]),
+            content: fields.get("content").to_owned(),
+            read: fields.all("read").into_iter().map(str::to_owned).collect(),
+            checked: fields.get("checked").to_owned(),
             decided: fields.all("decided").into_iter().filter_map(|row| row.parse().ok()).collect(),
             ..Self::default()
         };
@@ -99,7 +117,8 @@ impl Draft {
         draft.corrections.extend(earlier.into_iter().map(|(row, column, value)| ((row, column), value)));
         for (cell, value) in fields.all("cell").into_iter().zip(fields.all("value")) {
             let Some((rows, column, was)) = split_cell(cell) else { continue };
-            if value.trim() != was {
+            // A field of one line has no line breaks, also where the cell has some.
+            if without_breaks(value) != without_breaks(was) {
                 draft.mend(&rows, column, value.trim());
             }
         }
@@ -107,6 +126,8 @@ impl Draft {
             draft.mend(&rows, column, value);
         }
         for heading in fields.all("heading") {
+            // Forms end lines with two characters.
+            let heading = &heading.replace("\r\n", "\n");
             let (column, heading) = heading.split_once(' ').unwrap_or((heading, ""));
             if !column.is_empty() && !heading.is_empty() {
                 let column = (column != NOT_READ).then(|| column.to_owned());
@@ -115,6 +136,37 @@ impl Draft {
         }
         draft.decide(fields);
         draft
+    }
+
+    /// Reads the fields of a form that came with this content. What was decided about the rows of another content, or of
+    /// another sheet, is dropped.
+    pub(crate) fn of_upload(fields: &Fields, content: String) -> Self {
+        let draft = Self::of(fields);
+        if draft.content == content && draft.read.contains(&draft.sheet) {
+            return draft;
+        }
+        let others = fields.0.iter().filter(|(name, _)| !OF_ROWS.contains(&name.as_str()));
+        Self {
+            content,
+            read: vec![draft.sheet],
+            checked: String::new(),
+            is_of_other: !draft.corrections.is_empty() || !draft.decided.is_empty(),
+            ..Self::of(&Fields(others.cloned().collect()))
+        }
+    }
+
+    /// Returns true if this is what was checked, so that it may be imported.
+    pub(crate) fn is_as_checked(&self) -> bool {
+        !self.is_undecided && self.checked == self.fingerprint()
+    }
+
+    /// Returns what distinguishes this draft from all others of the same content.
+    pub(crate) fn fingerprint(&self) -> String {
+        let options = [&self.date_order, &self.decimal, &self.if_exists, &self.organiser];
+        let all = json!([options, self.headings, self.corrections_field(), self.decided]).to_string();
+        let mut content = Content::default();
+        content.add(all.as_bytes());
+        content.finish()
     }
 
     fn mend(&mut self, rows: &[usize], column: &str, value: &str) {
@@ -197,6 +249,10 @@ impl Draft {
     }
 }
 
+fn without_breaks(text: &str) -> String {
+    text.replace(['\r', '\n'], "").trim().to_owned()
+}
+
 /// Splits `61,70 commodityName Feed Weat` into rows, column and text.
 fn split_cell(cell: &str) -> Option<(Vec<usize>, &str, &str)> {
     let (rows, rest) = cell.split_once(' ')?;
@@ -252,6 +308,47 @@ mod tests {
             Draft::of(&fields(&[("corrections", field.as_str())])),
             Draft { corrections: draft.corrections.clone(), ..Draft::of(&Fields::default()) }
         );
+    }
+
+    #[test]
+    fn decisions_are_those_about_one_content_and_sheet() {
+        let form = |sheet: &'static str| {
+            let of = [
+                ("content", "a"),
+                ("read", ""),
+                ("read", "Loads"),
+                ("corrections", r#"[[3,"weight","29"]]"#),
+            ];
+            fields(
+                &[&of[..], &[("sheet", sheet), ("decided", "4"), ("cell", "5 weight x"), ("value", "7")]]
+                    .concat(),
+            )
+        };
+        for same in ["", "Loads"] {
+            let draft = Draft::of_upload(&form(same), "a".to_owned());
+            assert_eq!((draft.corrections.len(), draft.decided.len(), draft.is_of_other), (2, 1, false));
+        }
+        for (sheet, content) in [("Other", "a"), ("Loads", "b")] {
+            let draft = Draft::of_upload(&form(sheet), content.to_owned());
+            assert!(draft.corrections.is_empty() && draft.decided.is_empty() && draft.is_of_other);
+            assert_eq!((draft.content.as_str(), draft.read.as_slice()), (content, &[sheet.to_owned()][..]));
+        }
+        assert!(!Draft::of_upload(&Fields::default(), "b".to_owned()).is_of_other, "nothing to drop");
+    }
+
+    #[test]
+    fn only_what_was_checked_is_imported() {
+        let checked = Draft::of(&fields(&[("dateOrder", "dmy")])).fingerprint();
+        let as_checked = |more: &[(&str, &str)]| {
+            Draft::of(&fields(&[&[("checked", checked.as_str())], more].concat())).is_as_checked()
+        };
+        assert!(as_checked(&[("dateOrder", "dmy"), ("cell", "5 weight a\r\nb"), ("value", "ab")]));
+        for other in [("dateOrder", "mdy"), ("dateOrder", "auto")] {
+            assert!(!as_checked(&[other]));
+        }
+        for other in [("ifExists", "skip"), ("mend", "1 weight 3"), ("decided", "1"), ("same", "1 ask L")] {
+            assert!(!as_checked(&[("dateOrder", "dmy"), other]), "{other:?}");
+        }
     }
 
     #[test]

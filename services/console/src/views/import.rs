@@ -5,11 +5,11 @@ use maud::{Markup, html};
 use super::batches;
 use super::layout::{form_token, module};
 use super::loads::counted;
-use crate::api::batch::StoredBatch;
+use crate::api::batch::{RecognisedFile, StoredBatch};
 use crate::api::with_query;
 use crate::fields::Fields;
 use crate::format::Clock;
-use crate::import::{Draft, NOT_READ};
+use crate::import::{Draft, NOT_READ, column_label};
 use crate::user::User;
 
 /// How dates are read.
@@ -84,7 +84,7 @@ impl Start<'_> {
                     @if !draft.corrections.is_empty() {
                         p.muted {
                             "What you mended (" (counted(draft.corrections.len() as u64, "cell"))
-                            ") is kept: choose the same file again."
+                            ") is kept: choose the same file again. It is dropped with another file or sheet."
                         }
                     }
                 }
@@ -128,6 +128,8 @@ pub(super) fn file_field(has_error: bool) -> Markup {
 pub(super) fn kept(draft: &Draft) -> Markup {
     html! {
         input type="hidden" name="corrections" value=(draft.corrections_field());
+        input type="hidden" name="content" value=(draft.content);
+        @for sheet in &draft.read { input type="hidden" name="read" value=(sheet); }
         @for row in &draft.decided { input type="hidden" name="decided" value=(row); }
     }
 }
@@ -154,5 +156,37 @@ pub(crate) fn running(since: &str) -> Markup {
             "If it is not there after ten minutes, send the file again. Rows that are stored already stay as they are."
         }
         (module("import.js"))
+    }
+}
+
+/// Returns how a file was read, as a sentence.
+pub(super) fn read_as(file: &RecognisedFile) -> String {
+    let rows = file
+        .sheets
+        .iter()
+        .find(|sheet| Some(&sheet.name) == file.sheet.as_ref())
+        .and_then(|sheet| sheet.rows);
+    let mut parts: Vec<String> = rows.map(|rows| counted(rows as u64, "row")).into_iter().collect();
+    if let Some(sheet) = &file.sheet {
+        parts.push(format!("sheet {sheet}"));
+    }
+    parts.push(format!("headings in line {}", file.header_line));
+    parts.extend(match file.date_order.as_deref() {
+        Some("dmy") => Some("dates day first".to_owned()),
+        Some("mdy") => Some("dates month first".to_owned()),
+        _ => None,
+    });
+    parts.extend((file.decimal.as_deref() == Some("comma")).then(|| "decimal comma".to_owned()));
+    parts.join(" · ")
+}
+
+/// Returns what people call a part of an upload.
+pub(super) fn upload_label(path: &str) -> &str {
+    match path {
+        "file" => "The file",
+        "sheet" => "The sheet",
+        "headings" => "The headings",
+        path if path.starts_with("corrections") => "A mended cell",
+        path => column_label(path),
     }
 }

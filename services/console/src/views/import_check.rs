@@ -2,11 +2,13 @@
 
 use maud::{Markup, html};
 
-use super::import::{DATE_ORDERS, DECIMALS, IF_EXISTS, ORGANISERS, choices, file_field, kept};
+use super::import::{
+    DATE_ORDERS, DECIMALS, IF_EXISTS, ORGANISERS, choices, file_field, kept, read_as, upload_label,
+};
 use super::layout::{form_token, module};
 use super::load::{member_name, member_value};
 use super::loads::counted;
-use crate::api::batch::{BatchAnswer, Heading, RecognisedFile, SameReference};
+use crate::api::batch::{BatchAnswer, Heading, SameReference};
 use crate::api::model::Load;
 use crate::api::{segment, with_query};
 use crate::format::{Clock, tonnes};
@@ -51,7 +53,8 @@ impl ImportView<'_> {
             form.import method="post" action="/import/check" enctype="multipart/form-data" data-import {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
-                (kept(self.draft))
+                (kept(&self.read_draft()))
+                input type="hidden" name="checked" value=(self.checked(is_stored));
                 input type="hidden" name="columns" value=(self.columns().join(" "));
                 div.head {
                     h1 { "Import " (name) }
@@ -98,12 +101,47 @@ impl ImportView<'_> {
         }
     }
 
+    /// Returns the draft with the names under which the form chooses the sheet that was read.
+    fn read_draft(&self) -> Draft {
+        let mut read: Vec<_> = self.answer.recognised.iter().filter_map(|file| file.sheet.clone()).collect();
+        read.dedup();
+        let mut draft = self.draft.clone();
+        draft.read = vec![draft.sheet.clone()];
+        if let [one] = read.as_slice() {
+            draft.read.push(one.clone());
+        }
+        draft
+    }
+
+    /// Returns the fingerprint of what was checked, as the form repeats it; nothing if it cannot be imported yet.
+    fn checked(&self, is_stored: bool) -> String {
+        if !self.is_accepted || is_stored || self.open_references().next().is_some() {
+            return String::new();
+        }
+        let mut draft = self.draft.clone();
+        let headings = self.answer.recognised.iter().flat_map(|file| &file.headings);
+        draft.headings = headings
+            .filter_map(|heading| {
+                let column = match draft.headings.get(&heading.heading) {
+                    Some(None) => None,
+                    _ => Some(heading.column.clone()?),
+                };
+                Some((heading.heading.clone(), column))
+            })
+            .collect();
+        draft.fingerprint()
+    }
+
+    /// Returns the rows with a known reference that nobody has decided about.
+    fn open_references(&self) -> impl Iterator<Item = &SameReference> {
+        self.answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row))
+    }
+
     fn buttons(&self, is_stored: bool) -> Markup {
         let answer = self.answer;
         let good = answer.count + answer.updated;
         // Beyond those that the page asks about, nobody has decided.
-        let open = answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row));
-        let is_asked = open.count() <= MAX_SHOWN;
+        let is_asked = self.open_references().count() <= MAX_SHOWN;
         let is_complete = self.is_accepted && !is_stored && good > 0 && is_asked;
         html! {
             button.primary[!is_complete] name="check" value="again" { "Check again" }
@@ -141,8 +179,20 @@ impl ImportView<'_> {
                     }
                 }
             }
-            @if self.draft.is_undecided && self.wanted_import {
-                p.notice.bad role="alert" { "Decide first what the rows with a known reference are." }
+            @if self.draft.is_of_other {
+                p.notice.bad role="alert" {
+                    "The file or the sheet is another one than before, so what you mended and decided was dropped: it was \
+                     about other rows."
+                }
+            }
+            @if self.wanted_import && !self.purpose.stores() {
+                p.notice.bad role="alert" {
+                    @if self.open_references().next().is_some() {
+                        "Nothing is imported yet. Decide first what the rows with a known reference are."
+                    } @else {
+                        "Nothing is imported yet: this differs from what was checked. Look at it again, then import."
+                    }
+                }
             }
             @if self.draft.corrections.len() > MAX_CORRECTIONS {
                 p.notice.bad role="alert" {
@@ -158,7 +208,10 @@ impl ImportView<'_> {
             }
             @if self.is_accepted && !is_stored && answer.count + answer.updated == 0 && answer.left_out == 0 {
                 p.notice role="status" {
-                    "There is nothing to import: every row is here already, as it is in the file."
+                    "There is nothing to import: "
+                    @if answer.skipped > 0 { "every row is here already or left out." } @else {
+                        "every row is here already, as it is in the file."
+                    }
                 }
             }
         }
@@ -334,8 +387,7 @@ impl ImportView<'_> {
 
     /// Asks what rows are whose reference a load of another date has.
     fn same_references(&self) -> Markup {
-        let same = self.answer.same_reference.iter().filter(|same| !self.draft.decided.contains(&same.row));
-        let same: Vec<&SameReference> = same.take(MAX_SHOWN).collect();
+        let same: Vec<&SameReference> = self.open_references().take(MAX_SHOWN).collect();
         if same.is_empty() {
             return html! {};
         }
@@ -500,37 +552,6 @@ impl ImportView<'_> {
 
 fn is_number(column: &str) -> bool {
     ["weight", "weightNet"].contains(&column)
-}
-
-/// Returns how a file was read, as a sentence.
-fn read_as(file: &RecognisedFile) -> String {
-    let rows = file
-        .sheets
-        .iter()
-        .find(|sheet| Some(&sheet.name) == file.sheet.as_ref())
-        .and_then(|sheet| sheet.rows);
-    let mut parts: Vec<String> = rows.map(|rows| counted(rows as u64, "row")).into_iter().collect();
-    if let Some(sheet) = &file.sheet {
-        parts.push(format!("sheet {sheet}"));
-    }
-    parts.push(format!("headings in line {}", file.header_line));
-    parts.extend(match file.date_order.as_deref() {
-        Some("dmy") => Some("dates day first".to_owned()),
-        Some("mdy") => Some("dates month first".to_owned()),
-        _ => None,
-    });
-    parts.extend((file.decimal.as_deref() == Some("comma")).then(|| "decimal comma".to_owned()));
-    parts.join(" · ")
-}
-
-fn upload_label(path: &str) -> &str {
-    match path {
-        "file" => "The file",
-        "sheet" => "The sheet",
-        "headings" => "The headings",
-        path if path.starts_with("corrections") => "A mended cell",
-        path => column_label(path),
-    }
 }
 
 fn faulty_row(row: &FaultyRow<'_>, columns: &[String], has_several: bool) -> Markup {

@@ -40,7 +40,7 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
         Failure::NotFound => message("Not found", "There is no such page.", &html! {}),
         Failure::UnreadableForm => message(
             "Not sent",
-            "The form cannot be read: it takes at most 10 files of 100 MB each, and texts of 256 kB. Nothing was \
+            "The form cannot be read: it takes at most 10 files of 100 MB each, and texts of 256 kB, or 1 MB of pasted rows. Nothing was \
              changed. Go back to the form.",
             &html! {},
         ),
@@ -118,6 +118,9 @@ fn is_technical(name: &str) -> bool {
         "heading",
         "same",
         "decided",
+        "content",
+        "read",
+        "checked",
         "board",
     ];
     carried.contains(&name) || name.starts_with("was.")
