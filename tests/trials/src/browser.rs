@@ -29,7 +29,8 @@ pub struct Browser {
     last_id: u64,
     /// What pages have reported that must not happen: errors of scripts, violations of a policy.
     problems: Vec<String>,
-    _folder: Option<TempDir>,
+    #[expect(dead_code, reason = "deletes the profile when it is dropped")]
+    profile: Option<TempDir>,
 }
 
 /// A page of the browser.
@@ -49,7 +50,7 @@ impl Browser {
     pub fn start_trusting(key_digest: Option<&str>) -> Result<Self> {
         let folder = folder("chromium")?;
         let mut browser = Self::start_in(folder.path(), key_digest)?;
-        browser._folder = Some(folder);
+        browser.profile = Some(folder);
         Ok(browser)
     }
 
@@ -77,7 +78,7 @@ impl Browser {
                 }
             }
         });
-        Ok(Self { child, commands, messages, last_id: 0, problems: Vec::new(), _folder: None })
+        Ok(Self { child, commands, messages, last_id: 0, problems: Vec::new(), profile: None })
     }
 
     /// Kills the browser with all its processes, as a phone does that needs the memory.

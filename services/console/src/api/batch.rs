@@ -91,7 +91,8 @@ pub(crate) struct Sheet {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Heading {
-    pub(crate) heading: String,
+    #[serde(rename = "heading")]
+    pub(crate) text: String,
     pub(crate) column: Option<String>,
     pub(crate) samples: Vec<String>,
 }

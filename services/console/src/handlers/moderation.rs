@@ -175,7 +175,7 @@ pub(super) async fn decide(console: Data<Console>, form: PostForm) -> Result<Htt
     };
     let listing = ("listing", fields.get("listing"));
     let lead = |done: &str, more: &[(&str, &str)]| {
-        Ok(see_other(&with_query("/moderation", &[&[("done", done)][..], more].concat())))
+        Ok(see_other(&with_query("/moderation", &[more, &[("done", done)][..]].concat())))
     };
     match (decided.settled, decided.is_suspended) {
         (_, true) if !left.is_empty() => lead("suspended-some", &[listing, ("left", &left)]),

@@ -187,9 +187,9 @@ async fn create_one(
         delivery: text("deliveryDateISO"),
         not_sent: None,
     };
-    let carrier = typed.get("carrierId");
-    if !carries && !carrier.is_empty() {
-        let mut sending = json!({"loadId": made.id, "carrierId": carrier});
+    let haulier = typed.get("carrierId");
+    if !carries && !haulier.is_empty() {
+        let mut sending = json!({"loadId": made.id, "carrierId": haulier});
         if !typed.get("carrierName").is_empty() {
             sending["carrierName"] = json!(typed.get("carrierName"));
         }
@@ -279,7 +279,7 @@ mod tests {
         assert_eq!(iso("Thursday, 10 December 2026"), "2026-12-10");
         assert!(dates("10 Dec 2026\nsoon").unwrap_err().message.contains("“soon”"));
         assert!(dates(" \n").is_err());
-        let many: String = (1..=31).map(|day| format!("{day} Dec 2026\n{day} Jan 2027\n")).collect();
-        assert!(dates(&many).unwrap_err().message.contains("62"));
+        let many: Vec<_> = (1..=31).map(|day| format!("{day} Dec 2026\n{day} Jan 2027\n")).collect();
+        assert!(dates(&many.concat()).unwrap_err().message.contains("62"));
     }
 }

@@ -135,8 +135,7 @@ fn shown_column<'a>(column: &'a str, entry: &Entry, cells: &RowCells) -> (&'a st
         ("organiserId", "organiserName", Some("organiserId")),
         ("commodityId", "commodityName", None),
     ];
-    let named = names.into_iter().find(|(id, ..)| *id == column && !cells.cells.contains_key(*id));
-    match named {
+    match names.into_iter().find(|(id, ..)| *id == column && !cells.cells.contains_key(*id)) {
         Some((_, name, new_party)) if cells.cells.contains_key(name) || new_party.is_none() => {
             (name, new_party.filter(|_| entry.code == "required"))
         }

@@ -122,11 +122,11 @@ impl ImportView<'_> {
         let headings = self.answer.recognised.iter().flat_map(|file| &file.headings);
         draft.headings = headings
             .filter_map(|heading| {
-                let column = match draft.headings.get(&heading.heading) {
+                let column = match draft.headings.get(&heading.text) {
                     Some(None) => None,
                     _ => Some(heading.column.clone()?),
                 };
-                Some((heading.heading.clone(), column))
+                Some((heading.text.clone(), column))
             })
             .collect();
         draft.fingerprint()
@@ -319,13 +319,13 @@ impl ImportView<'_> {
     /// Returns the headings of this text.
     fn headings_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Heading> {
         let all = self.answer.recognised.iter().flat_map(|file| &file.headings);
-        all.filter(move |heading| heading.heading == text)
+        all.filter(move |heading| heading.text == text)
     }
 
     /// Offers to assign the headings, with samples. Open if a heading is unknown or a column missing.
     fn headings(&self, overview: &Overview) -> Markup {
         let is_at_fault = |heading: &Heading| {
-            heading.column.is_none() && overview.of_upload.iter().any(|entry| entry.path == heading.heading)
+            heading.column.is_none() && overview.of_upload.iter().any(|entry| entry.path == heading.text)
         };
         let all: Vec<_> = self.answer.recognised.iter().flat_map(|file| &file.headings).collect();
         let is_missing = |name: &str| {
@@ -349,7 +349,7 @@ impl ImportView<'_> {
                         tbody {
                             @for (index, heading) in all.iter().enumerate() {
                                 tr.failed[is_at_fault(heading)] {
-                                    td { label for={ "h-" (index) } { (heading.heading) } }
+                                    td { label for={ "h-" (index) } { (heading.text) } }
                                     td.muted { (heading.samples.join(" · ")) }
                                     td { (self.assignment(index, heading, is_at_fault(heading))) }
                                 }
@@ -362,7 +362,7 @@ impl ImportView<'_> {
     }
 
     fn assignment(&self, index: usize, heading: &Heading, is_at_fault: bool) -> Markup {
-        let name = &heading.heading;
+        let name = &heading.text;
         let chosen = self.draft.headings.get(name).map(Option::as_deref);
         let is_not_read = chosen == Some(None);
         html! {

@@ -72,8 +72,8 @@ fn a_driver_collects_and_proves_in_two_steps_without_scripts() {
         // The way back to the photographs loses nothing either.
         let first = driver.send_second(&refused, &prove, &[("step", "photographs")]).await;
         assert!(first.status == 200 && first.text.contains(" (stored)"), "{}", first.text);
-        let none = ("", "application/octet-stream", Vec::new());
-        let refused = driver.send_file(&first, &prove, &[], none).await;
+        let no_file = ("", "application/octet-stream", Vec::new());
+        let refused = driver.send_file(&first, &prove, &[], no_file).await;
         assert!(refused.text.contains("value=\"T-20481\"") && refused.text.contains("1 photograph stored"));
         let reply = driver.send_second(&refused, &prove, &PROOF).await;
         assert_eq!((reply.status, reply.location()), (303, "/driver?done=prove"), "{}", reply.text);
@@ -100,8 +100,9 @@ fn rejected_is_not_beside_prove() {
         assert!(more.contains(&format!("/driver/{id}/reject?r=")), "{text}");
         let reject = format!("/driver/{id}/reject");
         let reply = driver.get(&reject).await;
-        let none = ("", "application/octet-stream", Vec::new());
-        let reply = driver.send_file(&reply, &reject, &[("reason", "quality"), ("note", "Wet")], none).await;
+        let no_file = ("", "application/octet-stream", Vec::new());
+        let reply =
+            driver.send_file(&reply, &reject, &[("reason", "quality"), ("note", "Wet")], no_file).await;
         assert_eq!(reply.location(), "/driver?done=reject", "{}", reply.text);
         assert_eq!(office.load(&id).await["rejection"]["note"], "Wet");
         let note = format!("/driver/{id}/note");

@@ -227,7 +227,7 @@ fn a_known_reference_with_another_date_is_asked_about() {
             ["0 move ", "1 new ", "2 skip "]
                 .iter()
                 .any(|start| value.starts_with(start))
-                .then(|| ("same", value))
+                .then_some(("same", value))
         });
         let decisions: Vec<_> = decisions.collect();
         assert_eq!(decisions.len(), 3, "{}", page.text);

@@ -81,7 +81,7 @@ testkit::on_both! {
         for (user, query) in [(&buyer, ""), (&buyer, "scope=market&f:type=listing.enquiry"), (&farm, "scope=market&f:type=listing.enquiry")] {
             assert_eq!(all(&app, user, query).await, Vec::<Value>::new());
         }
-        let deliveries = app.database.count(&format!("webhook_deliveries WHERE event = 'listing.enquiry'"));
+        let deliveries = app.database.count("webhook_deliveries WHERE event = 'listing.enquiry'");
         assert_eq!(deliveries, 1);
     }
 
@@ -128,7 +128,7 @@ testkit::on_both! {
         enquire(&app, &User::individual("ann"), &listings[20]).send().await.ok();
         assert_eq!(list(&app, &farm, "?limit=100").await.len(), 21);
         // Yesterday's do not count.
-        app.database.execute(&format!("UPDATE enquiries SET day = day - 1"));
+        app.database.execute("UPDATE enquiries SET day = day - 1");
         enquire(&app, &buyer, &listings[0]).send().await.ok();
     }
 

@@ -238,10 +238,8 @@ testkit::on_both! {
         let (app, farm) = (start(backend).await, User::of("farm").with("orgName", "\u{c9}mile\u{2019}s Farm"));
         let id = create(&app, &farm, &plain(&json!({"breed": "Our\u{2019}s", "breedSociety": "Old\u{2011}Society"}))).await;
         let later = create(&app, &User::of("other").with("orgName", "Z"), &plain(&json!({}))).await;
-        app.database.execute(&format!(
-            "DELETE FROM spellings; UPDATE listings SET derived = 4, organisation_key = '\u{e9}mile\u{2019}s farm', \
-             currency = NULL, breed = 'our\u{2019}s', breed_society = 'old\u{2011}society', search_text = 'our\u{2019}s' WHERE breed IS NOT NULL"
-        ));
+        app.database.execute("DELETE FROM spellings; UPDATE listings SET derived = 4, organisation_key = '\u{e9}mile\u{2019}s farm', \
+             currency = NULL, breed = 'our\u{2019}s', breed_society = 'old\u{2011}society', search_text = 'our\u{2019}s' WHERE breed IS NOT NULL");
         let app = App::start_on::<Livestock>(app.stop().await, Settings::default()).await;
         for query in ["f:commodityBreed=ours", "f:commodityBreedSociety=old%20society", "query=emiles"] {
             assert_eq!(search(&app, &farm, query).await, [id.as_str()], "{query}");
