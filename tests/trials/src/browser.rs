@@ -29,7 +29,7 @@ pub struct Browser {
     last_id: u64,
     /// What pages have reported that must not happen: errors of scripts, violations of a policy.
     problems: Vec<String>,
-    #[expect(dead_code, reason = "deletes the profile when it is dropped")]
+    /// Deleted when it is dropped.
     profile: Option<TempDir>,
 }
 
