@@ -262,7 +262,7 @@ fn what_was_not_checked_is_not_imported() {
         // What was mended is about the rows of that file.
         let mut import = import;
         import.sheet = sheet(&["CK-0,13/8/2026,,Feed Barley,29", "CK-1,13/8/2026,,Feed Weat,29"]);
-        let other = import.send(&page, RUN, &[]).await;
+        let other = import.send(&changed, RUN, &[]).await;
         contains(
             &other,
             &["Nothing is imported yet", "what you mended and decided was dropped", "value=\"Feed Weat\""],
