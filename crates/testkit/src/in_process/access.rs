@@ -130,7 +130,7 @@ pub(crate) fn strangers() -> Vec<User> {
 }
 
 /// Operations that take an `Idempotency-Key`, whose requests of this test are not repeated: all callers, or only those
-/// with the role `admin`, may call them on resources that exist. Each service repeats them in a test of its own.
+/// with the role `admin`, may call them on resources that exist.
 const NOT_REPEATED: [&str; 4] =
     ["erase_personal_data", "redeliver_notification", "resolve_report", "send_enquiry"];
 

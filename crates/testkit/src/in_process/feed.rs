@@ -79,8 +79,8 @@ pub async fn assert_feed_waits<R: FollowedResource>(app: &App, resource: &R) {
     assert!(begun.elapsed() >= Duration::from_millis(900), "{:?}", begun.elapsed());
 }
 
-/// Asserts that a stream sends what happens from then on and, when it is continued, what happened meanwhile; that a user
-/// has five; and that streams end when the service stops.
+/// Asserts that a stream sends what happens from then on and, when it is continued, what happened meanwhile; that a
+/// user has at most five; and that streams end when the service stops.
 ///
 /// # Panics
 /// If they do not.

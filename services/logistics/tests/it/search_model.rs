@@ -1,4 +1,4 @@
-//! Compares 120 random searches of 5,000 loads with an in-memory model: by offset, by cursor, and as CSV.
+//! Compares 160 random searches of 5,000 loads with an in-memory model: by offset, by cursor, and as CSV.
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use super::*;
 
 const LOADS: usize = 5_000;
-const SEARCHES: usize = 120;
+const SEARCHES: usize = 160;
 /// A member that the model adds to a load: whether its organiser has accepted it.
 const ACCEPTED: &str = "isAccepted";
 const SORTS: [&str; 9] = [
@@ -195,7 +195,7 @@ fn filters(random: &mut StdRng) -> Filters {
             pick(random, &["upcoming", "completed", "upcoming,rejected", "completed,collected,cancelled"]),
         ),
         ("f:tag", pick(random, &["x", "a b", "Harvest", "harvest"])),
-        ("f:createdBy", pick(random, &["own", "haul", "grain", "mill"])),
+        ("f:createdBy", pick(random, &["own", "own", "haul", "grain"])),
         ("overdue", pick(random, &["true", "true", "false"])),
         ("awaitsAcceptance", pick(random, &["true", "true", "false"])),
         ("f:commodityId", pick(random, &["2", "1,3", "99,5,4,1", "99", "0,-1,2147483647"])),
@@ -212,7 +212,7 @@ fn query(random: &mut StdRng, filters: &Filters, sort: &str, desc: bool) -> Stri
     for (name, value) in filters {
         let values = || value.split(',');
         match random.random_range(0..4) {
-            _ if !name.starts_with("f:") => query.append_pair(name, value),
+            _ if !["f:status", "f:commodityId"].contains(name) => query.append_pair(name, value),
             0 => query.extend_pairs(values().map(|value| (name, value))),
             1 => query.extend_pairs(values().map(|value| (format!("{name}[]"), value))),
             2 => query.append_pair(name, &value.replace(',', ", ")),
