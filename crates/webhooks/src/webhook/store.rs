@@ -1,5 +1,5 @@
-//! The queries on webhooks, for callers and for the engine that delivers. Every row that a caller reads by id is checked
-//! with `is_managed_by`.
+//! The queries on webhooks, for callers and for the engine that delivers. Every row that a caller reads by id is
+//! checked with `is_managed_by`.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

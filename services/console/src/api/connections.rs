@@ -1,5 +1,5 @@
-//! What the console reads of connections with other programs: deliveries of webhooks, service accounts, and searches that
-//! people saved.
+//! What the console reads of connections with other programs: deliveries of webhooks, service accounts, and searches
+//! that people saved.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

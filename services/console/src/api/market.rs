@@ -1,5 +1,5 @@
-//! What the console reads of the market: listings, what is counted and drawn of them, enquiries and reports. Members that
-//! it does not show are left out.
+//! What the console reads of the market: listings, what is counted and drawn of them, enquiries and reports. Members
+//! that it does not show are left out.
 
 use std::collections::BTreeMap;
 

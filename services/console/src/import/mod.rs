@@ -138,8 +138,8 @@ impl Draft {
         draft
     }
 
-    /// Reads the fields of a form that came with this content. What was decided about the rows of another content, or of
-    /// another sheet, is dropped.
+    /// Reads the fields of a form that came with this content. What was decided about the rows of another content, or
+    /// of another sheet, is dropped.
     pub(crate) fn of_upload(fields: &Fields, content: String) -> Self {
         let draft = Self::of(fields);
         if draft.content == content && draft.read.contains(&draft.sheet) {

@@ -1,5 +1,5 @@
-//! The filters at the left of the market, with how many listings each value leaves. Values stay where they are, whatever
-//! is chosen: one that is chosen stays with 0 results, and the others are shown as empty.
+//! The filters at the left of the market, with how many listings each value leaves. Values stay where they are,
+//! whatever is chosen: one that is chosen stays with 0 results, and the others are shown as empty.
 
 use super::query::MarketQuery;
 use crate::api::market::{FacetValue, Facets};

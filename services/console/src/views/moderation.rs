@@ -1,5 +1,5 @@
-//! The queue of reports: at the left what is to be decided, oldest first, and beside it the listing and all that is known
-//! of it.
+//! The queue of reports: at the left what is to be decided, oldest first, and beside it the listing and all that is
+//! known of it.
 
 use maud::{Markup, html};
 use serde_json::json;

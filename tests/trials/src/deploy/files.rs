@@ -82,8 +82,8 @@ fn is_shell_script(path: &Path) -> bool {
     line.starts_with(b"#!") && line.ends_with(b"sh")
 }
 
-/// Verifies an instance of the unit, with another file that adds to it. Its program and its configuration file are those of this checkout: systemd-analyze
-/// requires that the program exists.
+/// Verifies an instance of the unit, with another file that adds to it. Its program and its configuration file are
+/// those of this checkout: systemd-analyze requires that the program exists.
 fn unit(trial: &Trial<'_>, service: &str, more: Option<&str>) -> Result<()> {
     let instance = trial.path(&format!("drover@{service}.service"));
     if let Some(more) = more {
