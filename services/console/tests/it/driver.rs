@@ -30,7 +30,7 @@ async fn send_entry(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> R
 fn a_driver_collects_and_proves_in_two_steps_without_scripts() {
     testkit::block_on(async {
         let office = Office::start().await;
-        let two_days_ago = (chrono::Utc::now() - chrono::Days::new(2)).date_naive();
+        let two_days_ago = (chrono::Utc::now() - chrono::Days::new(2)).date_naive().to_string();
         let id = send_to_megan(&office, &json!({ "deliveryDateISO": two_days_ago })).await;
         let driver = office.browser("driver-megan").await;
         assert_eq!(driver.get("/").await.location(), "/driver");
