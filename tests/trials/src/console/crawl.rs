@@ -74,7 +74,7 @@ pub(super) fn check(office: &Office<'_>, browser: &mut Browser) -> Result<()> {
 /// Returns an address without ids and values.
 fn kind(link: &str) -> String {
     let (path, query) = link.split_once('?').unwrap_or((link, ""));
-    let is_id = |segment: &&str| segment.len() >= 20 || segment.bytes().all(|byte| byte.is_ascii_digit());
+    let is_id = |segment: &&str| segment.len() >= 20 || segment.parse::<u64>().is_ok();
     let segments = path.split('/').map(|segment| if is_id(&segment) { "{id}" } else { segment });
     let names: BTreeSet<_> = query.split('&').filter_map(|pair| pair.split('=').next()).collect();
     format!("{}?{}", segments.collect::<Vec<_>>().join("/"), names.into_iter().collect::<Vec<_>>().join("&"))
