@@ -1,4 +1,4 @@
-//! Work that becomes due at times that the database has, such as shares of files and postcodes to look up.
+//! Work that is due at times which the database stores, such as sharing files and looking up postcodes.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub fn backoff(attempts: i32) -> Duration {
     Duration::from_secs(1_u64.checked_shl(doublings.min(32)).unwrap_or(u64::MAX)).min(MAX_BACKOFF)
 }
 
-/// The pauses of a loop that does what is due.
+/// How long a loop that does due work waits between its rounds.
 pub struct DueLoop {
     /// How long it waits at most: other replicas add work too.
     interval: Duration,

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Error;
 
-/// Number of tenants from which those without permits are removed.
+/// The number of tenants at which those that use nothing any more are removed.
 const CLEANUP_THRESHOLD: usize = 1024;
 
 /// A semaphore per tenant.
@@ -59,7 +59,7 @@ pub struct PeriodLimits {
 #[derive(Default)]
 struct Used {
     by_tenant: HashMap<String, (Instant, u64)>,
-    /// The number of tenants from which those are removed whose period has ended.
+    /// The number of tenants at which those whose period has ended are removed.
     cleanup_at: usize,
 }
 

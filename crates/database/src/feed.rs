@@ -123,8 +123,8 @@ pub fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
     }
 }
 
-/// A condition with a list of numbers. Unlike those of `eq_any` and of `diesel::dsl::sql`, its statement is prepared
-/// once for each connection, which takes as long as to read a hundred events.
+/// A condition with a list of numbers. A connection prepares its statement once, unlike statements with `eq_any` or
+/// `diesel::dsl::sql`, because preparing one takes as long as reading a hundred events.
 #[derive(Clone, Debug, ValidGrouping)]
 pub struct HasNumber {
     column: &'static str,

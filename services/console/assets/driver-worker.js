@@ -1,5 +1,5 @@
-// Opens the pages of a driver without signal. The line above names the files of this release; pages that were shown
-// with signal are kept too, until driver.js removes those that are not needed any more.
+// Opens the pages of a driver without signal. The line above, which the server adds, names the files of this release.
+// Pages that were opened with signal are kept too, until driver.js removes those that are not needed any more.
 
 const KEPT_FILES = "drover-driver-files";
 // Followed by the owner, as /driver/me names it. Only one owner has kept pages: a log-in and a page of another remove
@@ -17,7 +17,7 @@ addEventListener("install", (event) => {
 
 addEventListener("activate", (event) => event.waitUntil(replace()));
 
-// A new release takes over at once. Pages of the old one get the new files.
+// A new release takes over at once, also for pages that the old one opened.
 async function replace() {
   const cache = await caches.open(KEPT_FILES);
   const own = FILES.map((file) => new URL(file, location.href).href);
@@ -45,7 +45,7 @@ async function page(event, url) {
   try {
     const response = await fetch(request, { signal: AbortSignal.timeout(kept ? WITH_PAGE_MS : WITHOUT_PAGE_MS) });
     if (response.status >= 500 && kept && (await isOwner(kept.owner))) return kept.page;
-    // What cannot be kept is shown all the same.
+    // A page that cannot be kept is shown all the same.
     if (response.ok && (!url.search || url.searchParams.has("r"))) {
       event.waitUntil(keep(request.url, response.clone()).catch(() => {}));
     }

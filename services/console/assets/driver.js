@@ -1,28 +1,28 @@
 // Keeps what a driver enters on the phone, at each keystroke, and sends it when there is signal. Nothing is dropped: an
-// entry stays on the phone until the office has it. Entries belong to who made them. Without a place to store them, the
-// forms work as without scripts.
+// entry stays on the phone until the office has it. It belongs to the person who made it. Where the browser cannot store
+// anything, the forms work as they do without scripts.
 
 const UNDO_MS = 10_000;
-// How long an answer and a photograph may take. A network that hangs longer counts as none.
+// How long an answer and a photograph may take. A network that takes longer counts as none.
 const ANSWER_MS = 20_000;
 const PHOTOGRAPH_MS = 120_000;
 const RETRY_MS = 15_000;
 const DAY_MS = 86_400_000;
-// Photographs: the long edge in pixels and the quality, from the best; the first one that is small enough is kept.
+// Sizes of photographs: the long edge in pixels, and the quality. The first one that is small enough is kept.
 const SIZES = [[2600, 0.85], [2200, 0.8], [2000, 0.7], [2000, 0.5], [2000, 0.35]];
 const PHOTOGRAPH_BYTES = 1_000_000;
 const TOLERANCE_PERCENT = 2;
 
 const owner = document.querySelector("[data-driver]").dataset.driver;
-// The pages of an owner are kept for nobody else.
+// Kept pages are shown to their owner only.
 const KEPT_PAGES = "drover-driver-pages ";
 const ownPages = KEPT_PAGES + owner;
 const list = document.querySelector("#unsent");
 const form = document.querySelector("#form");
 const signal = document.querySelector("#signal");
+const FULL = "This phone is full: delete something else, and do not close this page before everything is sent.";
 const warnings = new Set();
-const FULL = "This phone is full: delete something else, and do not close this page before it is sent.";
-// Ids of photographs that are with the office already, also if the phone could not store them.
+// The files of photographs that the office has already, by the ids of the photographs: the phone may be full.
 const uploaded = new Map();
 let hasSignal = true;
 let isLoggedIn = true;
@@ -108,7 +108,8 @@ async function ask(path, options, limit) {
   throw Object.assign(new Error(reason), { status: response.status });
 }
 
-// No network, no log-in, too much at once, a service away: it is tried again. Everything else needs the driver.
+// Whether to try again by itself: without network or log-in, after too many requests, and while a service is away. The
+// driver has to decide about everything else.
 const isTemporary = ({ status }) => !status || [401, 408, 429].includes(status) || status >= 500;
 
 // Returns what sends a form, or nothing if somebody else is logged in.
@@ -135,7 +136,7 @@ async function deliver(entry, token) {
     if (typeof file !== "string" || !file) throw noAnswer();
     photograph.file = file;
     uploaded.set(photograph.id, file);
-    // Before the proof goes: after days, too, the same proof has the same files.
+    // Stored before the proof is sent: if it is sent again after days, it has the same files.
     if (!(await update(entry))) return false;
   }
   entry.captured ??= Math.round(entry.at + (entry.offset ?? (await remembered("offset")) ?? 0));
@@ -147,7 +148,7 @@ async function deliver(entry, token) {
   return true;
 }
 
-// Also if the clock was put back.
+// Returns whether an entry can be taken back no more. If the clock was put back, it is due too.
 function isDue({ state, sendAt }) {
   const left = sendAt - Date.now();
   return state === "waiting" && (left <= 0 || left > UNDO_MS);
@@ -157,7 +158,7 @@ async function sendDue() {
   let sent = 0;
   try {
     const due = (await entries()).filter(isDue);
-    // The time of the office is needed once, for what is entered without signal later.
+    // The time of the office is asked once even if nothing is due, for what is entered without signal later.
     if (due.length || (await remembered("offset")) === undefined) {
       const token = await contact();
       if (!token) return;
@@ -187,7 +188,7 @@ async function sendDue() {
   if (sent && list) location.reload();
 }
 
-// Acts while no tab sends. Returns whether it did.
+// Acts unless a tab is sending. Returns whether it did.
 async function alone(act) {
   if (isBusy) return false;
   isBusy = true;
@@ -242,8 +243,8 @@ const NAMES = { collect: "collection", prove: "proof", reject: "rejection", note
 function stateOf(entry) {
   if (entry.state === "refused") return `Not accepted: ${entry.reason}`;
   if (entry.state === "draft") return "Begun. The load is not in your list any more.";
-  if (!isDue(entry)) return `Is sent in ${Math.ceil((entry.sendAt - Date.now()) / 1000)} s.`;
-  return hasSignal && isLoggedIn ? "Is being sent." : "Waits on this phone.";
+  if (!isDue(entry)) return `Will be sent in ${Math.ceil((entry.sendAt - Date.now()) / 1000)} s.`;
+  return hasSignal && isLoggedIn ? "Being sent." : "Waiting on this phone.";
 }
 
 const contentOf = ({ fields, photographs }) => JSON.stringify([fields, photographs.map(({ id }) => id)]);
@@ -254,13 +255,13 @@ async function open(id) {
   if (!entry) return show();
   const act = async () => {
     const now = await find(id);
-    // What was sent once may be recorded: with another content, it is another entry.
+    // What was sent once may be recorded already. If the driver changes it, it becomes another entry.
     const tried = now?.captured === undefined ? now?.tried : contentOf(now);
     return Boolean(now) && put({ ...now, state: "draft", tried });
   };
   let isOpened = false;
   const reopen = async () => (isOpened = await act());
-  // What is due may be on its way.
+  // An entry that is due may be on its way.
   if (isDue(entry)) await alone(reopen);
   else await reopen();
   if (!isOpened) return show();
@@ -300,16 +301,17 @@ function row(entry) {
 function showSignal(unsent) {
   const texts = [...warnings];
   if (!hasSignal) texts.push("No signal.");
-  if (!isLoggedIn) texts.push("Log in again, so that the office gets what waits.");
-  const [refused, waiting] = [true, false].map((is) => unsent.filter(({ state }) => (state === "refused") === is).length);
-  if (waiting === 1) texts.push("1 entry is not sent yet, and goes by itself.");
-  if (waiting > 1) texts.push(`${waiting} entries are not sent yet, and go by themselves.`);
+  if (!isLoggedIn) texts.push("Log in again, so that the office gets what is waiting.");
+  const refused = unsent.filter(({ state }) => state === "refused").length;
+  const waiting = unsent.length - refused;
+  if (waiting === 1) texts.push("1 entry is not sent yet. It will be sent by itself.");
+  if (waiting > 1) texts.push(`${waiting} entries are not sent yet. They will be sent by themselves.`);
   if (refused) texts.push(`${refused} ${refused === 1 ? "entry is" : "entries are"} not accepted: mend what is wrong.`);
   if (unsent.some((entry) => Date.now() - entry.at > DAY_MS)) {
-    texts.push("Something waits for more than a day: call the office.");
+    texts.push("Something has waited for more than a day: call the office.");
   }
   signal.hidden = !texts.length;
-  // What did not change is not read aloud again.
+  // A text that did not change is not read aloud again.
   if (signal.dataset.shown === texts.join()) return;
   signal.dataset.shown = texts.join();
   signal.replaceChildren(texts.join(" "));
@@ -318,11 +320,10 @@ function showSignal(unsent) {
 
 function showUnsent(unsent) {
   list.hidden = !unsent.length;
-  const rows = unsent.map(row);
   const shown = unsent.map((entry) => `${entry.id} ${entry.state} ${isDue(entry)} ${mayTakeBack(entry)}`).join();
-  if (list.dataset.shown !== shown) list.replaceChildren(...rows);
-  // A button keeps the focus while the seconds count down.
-  else rows.forEach((made, index) => (list.children[index].querySelector("p").textContent = made.querySelector("p").textContent));
+  // While the seconds count down, only their text is replaced, so that a button keeps the focus.
+  if (list.dataset.shown !== shown) list.replaceChildren(...unsent.map(row));
+  else unsent.forEach((entry, index) => (list.children[index].querySelector("p").textContent = stateOf(entry)));
   list.dataset.shown = shown;
 }
 
@@ -333,11 +334,11 @@ async function show() {
     const counts = JSON.parse(localStorage.getItem("drover-unsent"));
     localStorage.setItem("drover-unsent", JSON.stringify({ ...counts, [owner]: unsent.length }));
   } catch {
-    // Without it, log-out does not warn.
+    // Without the number, log-out does not warn.
   }
   showSignal(unsent);
   if (!list) return;
-  // A page without all loads does not tell what is gone.
+  // Only a page with all loads shows which are gone.
   const loads = [...document.querySelectorAll("section[data-load]")].map((section) => section.dataset.load);
   const isGone = (entry) => "complete" in list.dataset && entry.state === "draft" && !loads.includes(entry.load);
   showUnsent(all.filter((entry) => entry.state !== "draft" || isGone(entry)));
@@ -356,7 +357,7 @@ function kilograms(text) {
 }
 
 const WEIGHTS = ["weightGross", "weightTare", "weightNet"];
-// Below it, a weight was probably typed in tonnes.
+// A smaller number was probably typed in tonnes.
 const LEAST_KILOGRAMS = 100;
 
 function netOf(controls) {
@@ -396,7 +397,7 @@ function showNet(controls) {
   net.append(element("small", { className: isInside ? "" : "late" }, text));
 }
 
-// Returns a photograph upright and small; as it is if the browser cannot read it.
+// Makes a photograph upright and small. One that the browser cannot read stays as it is.
 async function shrink(photograph) {
   let image;
   try {
@@ -413,7 +414,7 @@ async function shrink(photograph) {
     if (!blob) return;
     photograph.blob = blob;
     photograph.name = `${photograph.name.replace(/\.\w+$/, "")}.jpg`;
-    if (photograph.blob.size <= PHOTOGRAPH_BYTES) return;
+    if (blob.size <= PHOTOGRAPH_BYTES) return;
   }
 }
 
@@ -440,7 +441,7 @@ function watchPhotographs(entry, save) {
     const chosen = [...target.files].map((file) => ({ id: newId(), name: file.name, blob: file }));
     entry.photographs.push(...chosen);
     target.value = "";
-    // The photograph as it is, at once; then the smaller one.
+    // First as it is, because making it smaller takes time.
     await save();
     for (const photograph of chosen) await shrink(photograph);
     await save();
@@ -452,17 +453,14 @@ async function fill() {
   const { load, action, reference } = form.dataset;
   const steps = [...form.querySelectorAll("form[data-step]")];
   const controls = (name) => steps.map((step) => step.elements[name]).findLast(Boolean);
-  const isTyped = ({ name, type }) => name && !["hidden", "file", "checkbox"].includes(type);
+  const isTyped = ({ name, type }) => name && !["hidden", "file", "checkbox", "submit"].includes(type);
   const typed = steps.flatMap((step) => [...step.elements]).filter(isTyped);
   const isDraft = (entry) => entry.load === load && entry.action === action && entry.state === "draft";
   const empty = { id: newId(), owner, load, action, reference, fields: {}, photographs: [], state: "draft" };
   const entry = (await entries()).find(isDraft) ?? { ...empty, at: Date.now(), sendAt: 0 };
   let saved = Promise.resolve();
   const save = () => (saved = saved.then(() => put(entry)));
-  const keep = () => {
-    for (const control of typed) entry.fields[control.name] = control.value;
-    return save();
-  };
+  const read = () => typed.forEach((control) => (entry.fields[control.name] = control.value));
   const complain = (textContent) => Object.assign(form.querySelector("#refused"), { textContent, hidden: !textContent });
 
   for (const [name, value] of Object.entries(entry.fields)) if (controls(name)) controls(name).value = value;
@@ -472,7 +470,8 @@ async function fill() {
   showNet(controls);
   form.addEventListener("input", ({ target }) => {
     if (!typed.includes(target)) return;
-    keep();
+    read();
+    save();
     showNet(controls);
   });
   watchPhotographs(entry, save);
@@ -495,7 +494,7 @@ async function fill() {
     const now = Date.now();
     const offset = await remembered("offset");
     Object.assign(entry, { state: "waiting", at: now, sendAt: now + UNDO_MS, offset, reason: undefined });
-    for (const control of typed) entry.fields[control.name] = control.value;
+    read();
     const { id } = entry;
     const isAnother = entry.tried !== undefined && entry.tried !== contentOf(entry);
     if (isAnother) Object.assign(entry, { id: newId(), captured: undefined });
@@ -510,7 +509,7 @@ async function start() {
   try {
     await remember("owner", owner);
   } catch {
-    warnings.add("This browser stores nothing, so nothing is kept without signal.");
+    warnings.add("This browser stores nothing, so what you enter without signal is lost.");
     return show();
   }
   await forgetPages((name) => name !== ownPages).catch(() => {});
@@ -521,11 +520,11 @@ async function start() {
   await show();
   await trySending();
   addEventListener("online", trySending);
-  // What the browser shows again on the way back is as old as then.
+  // A page that the browser shows again on the way back is out of date.
   addEventListener("pageshow", (event) => event.persisted && location.reload());
   addEventListener("visibilitychange", () => document.hidden || trySending());
   setInterval(trySending, RETRY_MS);
-  // The seconds until something goes.
+  // Counts down the seconds until something is sent.
   setInterval(async () => {
     const waiting = (await entries()).filter((entry) => entry.state === "waiting");
     if (!waiting.length) return;

@@ -4,7 +4,7 @@ use actix_web::ResponseError;
 use actix_web::http::StatusCode;
 use common::RequestContext;
 
-use crate::api::{Api, CallError, Caller};
+use crate::api::{Api, Authority, CallError, Caller};
 use crate::fields::Fields;
 use crate::session::{Keys, Person, Session, TooLong};
 
@@ -22,7 +22,7 @@ pub(crate) struct User {
 impl User {
     /// Returns the services as the person may use them.
     pub(crate) fn caller<'a>(&'a self, api: &'a Api) -> Caller<'a> {
-        Caller { api, token: &self.session.access_token, context: &self.context }
+        Caller { api, authority: Authority::Token(&self.session.access_token), context: &self.context }
     }
 
     /// Returns true for people without an organisation, who see the loads that were sent to them.
@@ -101,9 +101,7 @@ impl ResponseError for Failure {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::UnreadableForm | Self::LogIn(_) => StatusCode::BAD_REQUEST,
             Self::AwayForm { .. } | Self::Call(CallError::Away { .. }) => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Call(CallError::Refused(refusal)) => {
-                StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST)
-            }
+            Self::Call(CallError::Refused(refusal)) => refusal.status_code(),
             Self::Internal(cause) if cause.is::<TooLong>() => StatusCode::BAD_REQUEST,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }

@@ -26,10 +26,10 @@ pub const CLIENTS: usize = 4;
 /// Rows of each data set at scale 1, and in the short form.
 const ROWS: usize = 100_000;
 const SHORT_ROWS: usize = 5_000;
-/// Services look every 10 seconds for work in the background.
+/// Longer than the 10 seconds after which services look for work in the background again.
 const SETTLE_INTERVAL: Duration = Duration::from_secs(12);
 const SETTLE_TIMEOUT: Duration = Duration::from_secs(600);
-/// The processor time of an idle service in an interval, in microseconds.
+/// The most processor time of an idle service in an interval, in microseconds.
 const SETTLED_US: f64 = 200_000.0;
 
 /// Options of a run.

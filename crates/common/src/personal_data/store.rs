@@ -1,5 +1,5 @@
 //! The queries of erasures, those that several kinds of records share, and the records of users in the tables that
-//! every service has. Loads and listings refer to files, whose uploaders are records of theirs.
+//! every service has, and in the references to files of loads and listings, which name who uploaded them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

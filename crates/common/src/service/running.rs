@@ -63,7 +63,7 @@ impl Running {
 
     /// Stops the service. Waits up to `server.shutdown_seconds` for requests in flight and background work.
     pub async fn stop(mut self) {
-        // Streams and waiting requests end, instead of delaying the stop.
+        // Ends streams and waiting requests, which would delay the stop.
         self.drain_state.begin();
         let _ = tokio::join!(self.handle.stop(true), timeout(self.shutdown_timeout, self.finish));
         self.background.shutdown().await;

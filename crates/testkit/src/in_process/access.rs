@@ -129,14 +129,14 @@ pub(crate) fn strangers() -> Vec<User> {
     strangers
 }
 
-/// Operations that take an `Idempotency-Key`, whose requests of this test are not repeated: all callers, or only those
-/// with the role `admin`, may call them on resources that exist.
+/// Operations that take an `Idempotency-Key` of which this test repeats no request: they have no JSON body, or need a
+/// resource that exists, which [`AccessRule::AnyCaller`] and [`AccessRule::Admin`] do not name.
 const NOT_REPEATED: [&str; 4] =
     ["erase_personal_data", "redeliver_notification", "resolve_report", "send_enquiry"];
 
 /// Asserts that each operation of the service enforces its access rule. Operations with authorization answer 401
-/// without a valid token, whatever else is wrong with the request. Operations with an `Idempotency-Key` answer the same
-/// if a request is repeated with its key, and change nothing.
+/// without a valid token, whatever else is wrong with the request. Operations that take an `Idempotency-Key` answer a
+/// request that is repeated with its key as they did before, and change nothing.
 ///
 /// # Panics
 /// If an operation has no rule or a rule no operation (the message names it), if a rule occurs twice or is violated.
@@ -205,7 +205,7 @@ async fn assert_rejects_unauthenticated(app: &App, operation: &Operation, forged
     }
 }
 
-/// Returns true if a request was repeated with its key.
+/// Asserts that an operation enforces its rule. Returns true if a request was repeated with its key.
 async fn assert_rule(app: &App, operation: &Operation, rule: AccessRule) -> bool {
     let id = &operation.id;
     let send_as = async |user: &User| send(app, operation, Some(&user.token())).await;
@@ -257,8 +257,8 @@ fn assert_repeated(id: &str, first: TestResponse, again: TestResponse) {
     assert_eq!(again, first, "{id}");
 }
 
-/// Sends the request of case number `n` as this user. All users and operations share one `Idempotency-Key`, which must
-/// not give one user's stored response to another, nor that of another operation.
+/// Sends the request of case number `n` as this user. All users and operations share its `Idempotency-Key`, which must
+/// give a user neither the stored response of another user nor that of another operation.
 async fn send_case(
     app: &App,
     operation: &Operation,

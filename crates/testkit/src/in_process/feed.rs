@@ -25,8 +25,8 @@ pub trait FollowedResource {
     /// Returns the user who follows the resources.
     fn follower(&self) -> User;
 
-    /// Returns a user who does not see the resources of the follower, and the query with which the user follows those
-    /// of [`create_unseen`](Self::create_unseen).
+    /// Returns a user who gets no event of the follower's resources without a query, and the query with which this user
+    /// gets those of [`create_unseen`](Self::create_unseen).
     fn bystander(&self) -> (User, &str);
 
     /// Creates a resource that the follower sees. Returns its id.
@@ -121,7 +121,7 @@ pub async fn assert_feed_streams<R: FollowedResource>(app: App, resource: &R) {
 }
 
 const WRITERS: usize = 4;
-/// Changes of its own resource by each writer, and as many of a shared one.
+/// How often each writer changes a resource of its own, and how often the shared one.
 const CHANGES: usize = 15;
 
 /// Asserts that a reader gets each event of concurrent writers once, and those of a resource in the order of its

@@ -153,10 +153,9 @@ impl SystemStub {
     }
 }
 
-/// Returns whether the body of a call shares files.
 /// Returns the member `files` of a request that names these files.
-pub fn named_files(ids: &[&str]) -> Value {
-    ids.iter().map(|id| json!({ "id": id })).collect()
+pub fn named_files(ids: &[impl AsRef<str>]) -> Value {
+    ids.iter().map(|id| json!({ "id": id.as_ref() })).collect()
 }
 
 /// Returns the ids of the files that a response lists.
@@ -164,6 +163,7 @@ pub fn file_ids(resource: &Value) -> Vec<&str> {
     resource["files"].as_array().unwrap().iter().map(|file| file["id"].as_str().unwrap()).collect()
 }
 
+/// Returns true if the body of a call shares files.
 fn is_share(body: &Value) -> bool {
     body["shareWith"].as_array().is_some_and(|with| !with.is_empty())
 }

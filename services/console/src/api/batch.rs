@@ -1,11 +1,62 @@
-//! What the console reads of the answers to batches of loads (docs/api/batches.md).
+//! Calls for batches of loads, and what the console reads of their answers (docs/api/batches.md).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use reqwest::{Body, Method, RequestBuilder, Response, header};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::model::{Change, Warning};
+use super::{CallError, Caller, Service, available, away, explained, segment};
+
+/// Time for a batch of loads, which waits for its turn, and for undoing one.
+pub(crate) const BATCH_TIMEOUT: Duration = Duration::from_secs(600);
+
+impl Caller<'_> {
+    /// Begins to send a batch of loads, whose form arrives meanwhile. The response may be an error, which says what is
+    /// wrong with the rows.
+    pub(crate) fn send_batch(
+        &self,
+        media_type: &str,
+        form: Body,
+        key: Option<&str>,
+    ) -> impl Future<Output = Result<Response, CallError>> + Send + use<> {
+        let request = self.begin(Service::Logistics, Method::POST, "/v1/loads/batch");
+        self.send_long(request.header(header::CONTENT_TYPE, media_type).body(form), key)
+    }
+
+    /// Begins to undo a batch. The response may be an error.
+    pub(crate) fn undo_batch(
+        &self,
+        id: &str,
+        reason: &str,
+        key: &str,
+    ) -> Result<impl Future<Output = Result<Response, CallError>> + Send + use<>, CallError> {
+        let path = format!("/v1/loads/batches/{}/cancel", segment(id));
+        let body = if reason.is_empty() { json!({}) } else { json!({"reason": reason}) };
+        let request = self.call(Service::Logistics, Method::POST, &path)?;
+        Ok(self.send_long(request.json(&body), Some(key)))
+    }
+
+    /// Returns the response to a request, which comes also when the person's request has ended.
+    fn send_long(
+        &self,
+        request: RequestBuilder,
+        key: Option<&str>,
+    ) -> impl Future<Output = Result<Response, CallError>> + Send + use<> {
+        let service = Service::Logistics;
+        let address = self.api.addresses[service as usize].clone();
+        let mut request = request.timeout(BATCH_TIMEOUT);
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
+        async move {
+            let sent = request.send().await;
+            available(service, sent.map_err(|error| away(service, explained(error, &address)))?)
+        }
+    }
+}
 
 /// The answer to a batch or a dry run: a success, or what is wrong.
 #[derive(Clone, Debug, Default, Deserialize)]

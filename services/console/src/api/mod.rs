@@ -12,7 +12,7 @@ use anyhow::anyhow;
 use common::RequestContext;
 use reqwest::header;
 use reqwest::multipart::Form;
-use reqwest::{Body, Client, Method, RequestBuilder, Response};
+use reqwest::{Client, Method, RequestBuilder, Response};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -33,9 +33,6 @@ const SLOW_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// Time for a file to be stored.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
-
-/// Time for a batch of loads, which waits for its turn.
-const BATCH_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Time for a download or a stream of events, which the services end after 30 minutes.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -123,6 +120,20 @@ struct Stored {
     id: String,
 }
 
+impl Refusal {
+    /// Returns the status for the page that says why.
+    pub(crate) fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST)
+    }
+}
+
+impl FieldError {
+    /// Returns an error that belongs to no field.
+    pub(crate) fn of_form(message: impl Into<String>) -> Self {
+        Self { path: String::new(), message: message.into() }
+    }
+}
+
 /// A successful response.
 #[derive(Debug)]
 pub(crate) struct Reply<T> {
@@ -176,43 +187,23 @@ impl Api {
         }
         Ok(String::from_utf8(text)?)
     }
-
-    /// Begins a call with a token. `path` begins with `/v1/`. With an id that is `.` or `..`, it would be another path.
-    fn call(
-        &self,
-        service: Service,
-        method: Method,
-        path: &str,
-        token: &str,
-        context: &RequestContext,
-    ) -> Result<RequestBuilder, CallError> {
-        if path.split('?').next().unwrap_or_default().split('/').any(|part| [".", ".."].contains(&part)) {
-            return Err(CallError::Refused(Box::new(Refusal { status: 404, ..Refusal::default() })));
-        }
-        Ok(self.begin(service, method, path, token, context))
-    }
-
-    fn begin(
-        &self,
-        service: Service,
-        method: Method,
-        path: &str,
-        token: &str,
-        context: &RequestContext,
-    ) -> RequestBuilder {
-        let url = format!("{}{path}", self.addresses[service as usize]);
-        let request = self.client.request(method, url);
-        // A visitor has no token.
-        let request = if token.is_empty() { request } else { request.bearer_auth(token) };
-        request.header("x-request-id", &context.id).header("traceparent", context.traceparent())
-    }
 }
 
-/// The services as the person may use them.
+/// The services as a person or a visitor may use them.
 pub(crate) struct Caller<'a> {
     pub(crate) api: &'a Api,
-    pub(crate) token: &'a str,
+    pub(crate) authority: Authority<'a>,
     pub(crate) context: &'a RequestContext,
+}
+
+/// What a call is sent with, by which a service knows who sends it.
+#[derive(Clone, Copy)]
+pub(crate) enum Authority<'a> {
+    /// The access token of a person.
+    Token(&'a str),
+    /// The value of `X-Forwarded-For`: the addresses from which the request of a visitor came. The service limits the
+    /// requests of each visitor, if it trusts the console as a proxy.
+    Addresses(&'a str),
 }
 
 /// A write: what it carries besides its body.
@@ -224,10 +215,23 @@ pub(crate) struct Write<'a> {
     pub(crate) revision: Option<&'a str>,
 }
 
-impl<'a> Caller<'a> {
-    /// Returns the services as somebody without a log-in may use them.
-    pub(crate) fn visitor(api: &'a Api, context: &'a RequestContext) -> Self {
-        Self { api, token: "", context }
+impl Caller<'_> {
+    /// Begins a call. `path` begins with `/v1/`. An id that is `.` or `..` would lead to another path.
+    fn call(&self, service: Service, method: Method, path: &str) -> Result<RequestBuilder, CallError> {
+        if path.split('?').next().unwrap_or_default().split('/').any(|part| [".", ".."].contains(&part)) {
+            return Err(CallError::Refused(Box::new(Refusal { status: 404, ..Refusal::default() })));
+        }
+        Ok(self.begin(service, method, path))
+    }
+
+    fn begin(&self, service: Service, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.api.addresses[service as usize]);
+        let request = self.api.client.request(method, url);
+        let request = match self.authority {
+            Authority::Token(token) => request.bearer_auth(token),
+            Authority::Addresses(addresses) => request.header("x-forwarded-for", addresses),
+        };
+        request.header("x-request-id", &self.context.id).header("traceparent", self.context.traceparent())
     }
 
     /// Reads a resource or a list. `path` may have a query, and each of `query` is added.
@@ -238,7 +242,7 @@ impl<'a> Caller<'a> {
         query: &[(&str, &str)],
     ) -> Result<Reply<T>, CallError> {
         let path = with_query(path, query);
-        let request = self.api.call(service, Method::GET, &path, self.token, self.context)?;
+        let request = self.call(service, Method::GET, &path)?;
         let response = self.send(service, request).await?;
         let total = header_text(&response, "x-total-count").and_then(|total| total.parse().ok());
         let next = header_text(&response, header::LINK.as_str()).and_then(next_cursor);
@@ -255,7 +259,7 @@ impl<'a> Caller<'a> {
         body: Option<&Value>,
         write: Write<'_>,
     ) -> Result<Value, CallError> {
-        let mut request = self.api.call(service, method, path, self.token, self.context)?;
+        let mut request = self.call(service, method, path)?;
         if let Some(body) = body {
             request = request.json(body);
         }
@@ -271,39 +275,18 @@ impl<'a> Caller<'a> {
 
     /// Sends a write without a body that takes long.
     pub(crate) async fn send_slow(&self, service: Service, path: &str) -> Result<Value, CallError> {
-        let request = self.api.call(service, Method::POST, path, self.token, self.context)?;
+        let request = self.call(service, Method::POST, path)?;
         let response = self.send(service, request.timeout(SLOW_TIMEOUT)).await?;
         response.json().await.map_err(|error| away(service, error.into()))
     }
 
     /// Stores a file, and returns its id.
     pub(crate) async fn upload(&self, service: Service, form: Form) -> Result<String, CallError> {
-        let request = self.api.call(service, Method::POST, "/v1/files", self.token, self.context)?;
+        let request = self.call(service, Method::POST, "/v1/files")?;
         // A photograph takes longer than a page may.
         let response = self.send(service, request.timeout(UPLOAD_TIMEOUT).multipart(form)).await?;
         let stored: Stored = response.json().await.map_err(|error| away(service, error.into()))?;
         Ok(stored.id)
-    }
-
-    /// Begins to send a batch of loads, whose form arrives meanwhile. The response may be an error, which says what is
-    /// wrong with the rows. The future does not need the person's request any more.
-    pub(crate) fn send_batch(
-        &self,
-        media_type: &str,
-        form: Body,
-        key: Option<&str>,
-    ) -> impl Future<Output = Result<Response, CallError>> + Send + use<> {
-        let service = Service::Logistics;
-        let request = self.api.begin(service, Method::POST, "/v1/loads/batch", self.token, self.context);
-        let mut request = request.timeout(BATCH_TIMEOUT).header(header::CONTENT_TYPE, media_type).body(form);
-        if let Some(key) = key {
-            request = request.header("idempotency-key", key);
-        }
-        let address = self.api.addresses[service as usize].clone();
-        async move {
-            let sent = request.send().await;
-            available(service, sent.map_err(|error| away(service, explained(error, &address)))?)
-        }
     }
 
     /// Opens a download or a stream of events. `headers` of the browser's request are passed on.
@@ -315,7 +298,7 @@ impl<'a> Caller<'a> {
         headers: &[(&str, &str)],
     ) -> Result<Response, CallError> {
         let path = with_query(path, query);
-        let request = self.api.call(service, Method::GET, &path, self.token, self.context)?;
+        let request = self.call(service, Method::GET, &path)?;
         let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         self.send(service, request.timeout(OPEN_TIMEOUT)).await
     }

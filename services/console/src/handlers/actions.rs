@@ -1,6 +1,7 @@
 //! Actions on many loads at once.
 
 use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
 use actix_web::web::Data;
 use reqwest::Method;
 use serde_json::json;
@@ -9,7 +10,7 @@ use super::extract::PostForm;
 use super::loads::{borrowed, find_drivers, find_organisations};
 use super::{html, html_with, new_key};
 use crate::Console;
-use crate::api::model::{ActionResults, Load};
+use crate::api::model::{ActionError, ActionResult, ActionResults, Load};
 use crate::api::{CallError, Caller, Service, Write};
 use crate::loads::ListQuery;
 use crate::user::Failure;
@@ -17,18 +18,19 @@ use crate::views::loads::{Confirmation, outcome};
 use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
-/// The most ids that the API reads at once, and the most that it changes.
+/// The most loads that the API reads at once.
 const MAX_IDS: usize = 100;
+/// The most loads that the API changes at once.
 const MAX_ACTIONS: usize = 200;
 /// The most loads that are changed with one form.
 const MAX_ALL: usize = 1_000;
 
-/// Asks whether to do it, and for what it needs.
+/// Asks whether to do an action, and for what it needs.
 pub(super) async fn confirm(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
     show(&console, &form, None).await
 }
 
-/// Does it.
+/// Does an action, and shows what became of each load.
 pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = &form;
     let (ids, action) = (fields.all("ids"), fields.get("action"));
@@ -57,13 +59,24 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
                 results.results.extend(done.results);
                 results.warnings.extend(done.warnings);
             }
-            Err(CallError::Refused(refusal)) => {
+            Err(CallError::Refused(refusal)) if number == 0 => {
                 return show(&console, &form, Some(&sentence(&refusal))).await;
+            }
+            // The loads before these have their outcome.
+            Err(CallError::Refused(refusal)) => {
+                let failed = |id: &&str| ActionResult {
+                    id: (*id).to_owned(),
+                    status: "failed".to_owned(),
+                    error: Some(ActionError { message: sentence(&refusal) }),
+                };
+                results.failed += ids.len() as u64;
+                results.results.extend(ids.iter().map(failed));
             }
             Err(error) => return Err(Failure::from(error).keeping("/loads/actions/run", fields.clone())),
         }
     }
-    let loads = find_loads(&caller, &ids).await?;
+    // What was done is shown also if the loads cannot be read.
+    let loads = find_loads(&caller, &ids).await.unwrap_or_default();
     let list = ListQuery::parse(fields.get("list")).encoded();
     let page = outcome(user, action, &list, &results, &loads);
     Ok(html(&document(user, Section::Loads, "Loads", &page)))
@@ -103,8 +116,7 @@ async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result
         typed: fields,
         error,
     };
-    let status = if error.is_some() { 400 } else { 200 };
-    let status = actix_web::http::StatusCode::from_u16(status).map_err(anyhow::Error::from)?;
+    let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     Ok(html_with(status, &document(user, Section::Loads, "Loads", &page.markup())))
 }
 
@@ -112,8 +124,7 @@ async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result
 async fn find_loads(caller: &Caller<'_>, ids: &[&str]) -> Result<Vec<Load>, CallError> {
     let mut loads = Vec::new();
     for ids in ids.chunks(MAX_IDS) {
-        let query = [("ids", ids.join(","))];
-        let query = query.each_ref().map(|(name, ids)| (*name, ids.as_str()));
+        let query = [("ids", &*ids.join(","))];
         loads.extend(caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads/by-ids", &query).await?.value);
     }
     Ok(loads)

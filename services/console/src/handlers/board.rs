@@ -1,25 +1,25 @@
 //! The board: the loads of a day or a week by haulier or driver, and assigning them.
 
+use std::collections::HashSet;
+
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::extract::PostForm;
+use super::extract::{Parameters, PostForm};
 use super::load::{find_load, load_path};
-use super::loads::{find_drivers, find_organisations};
-use super::{html, html_with, new_key, see_other};
+use super::loads::{borrowed, find_organisations, list_drivers};
+use super::{errors_of, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::Load;
-use crate::api::{CallError, Caller, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, FieldError, Reply, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::loads::{BoardQuery, By};
 use crate::user::{Failure, User};
 use crate::views::board::{BoardView, Column};
-use crate::views::messages::sentence;
-use crate::views::sheet::DaySheet;
 use crate::views::{Section, page as document};
 
 /// The most loads of a board.
@@ -32,41 +32,38 @@ const MAX_EMPTY: usize = 8;
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(fields): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let fields = Fields::parse(request.query_string().as_bytes());
-    show(&console, &user, &fields, None).await
+    show(&console, &user, &fields, (StatusCode::OK, &[])).await
 }
 
+/// Shows the board, perhaps with what is wrong with an assignment.
 async fn show(
     console: &Console,
     user: &User,
     fields: &Fields,
-    error: Option<&str>,
+    (mut status, errors): (StatusCode, &[FieldError]),
 ) -> Result<HttpResponse, Failure> {
     let clock = console.clock;
     let query = BoardQuery::parse(fields, clock);
     let caller = user.caller(&console.api);
     let dates = query.dates(clock);
-    let of_driver = [("f:driverId", "me".to_owned())];
-    let filters: Vec<_> =
-        if user.is_driver() { dates.iter().chain(&of_driver).cloned().collect() } else { dates.to_vec() };
-    let (found, organisations, drivers) = futures_util::join!(
-        find_loads(&caller, &filters),
-        find_organisations(&caller, user.is_driver()),
-        find_drivers(&caller, user.person.organisation_id.is_some()),
-    );
+    let mut filters = dates.to_vec();
+    if user.is_driver() {
+        filters.push(("f:driverId", "me".to_owned()));
+    }
+    let (found, organisations) =
+        futures_util::join!(find_loads(&caller, &filters), find_organisations(&caller, user.is_driver()));
+    if let Err(refused @ CallError::Refused(_)) = found {
+        return Err(refused.into());
+    }
     let mut missing = Vec::new();
-    let mut status = if error.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
-    let (mut loads, is_complete) = match found {
-        Ok(found) => found,
-        Err(CallError::LoggedOut) => return Err(CallError::LoggedOut.into()),
-        Err(_) => {
-            missing.push("The service with loads is away at the moment. Try again in a minute.".to_owned());
-            status = StatusCode::SERVICE_UNAVAILABLE;
-            (Vec::new(), true)
-        }
-    };
+    let found = optional(found, &mut missing)?;
+    if found.is_none() {
+        status = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    let is_complete = found.as_ref().is_none_or(|found| found.next.is_none());
+    let mut loads = found.map(|found| found.value).unwrap_or_default();
     let carries = |load: &Load| {
         load.carrier.as_ref().is_some_and(|carrier| user.person.acts_for(carrier.id.as_deref()))
     };
@@ -81,9 +78,14 @@ async fn show(
         }
         By::Driver => {
             loads.retain(carries);
-            (by_driver(&caller, &loads, &drivers, &dates).await, drivers)
+            let drivers = optional(list_drivers(&caller).await, &mut missing)?;
+            let are_all = drivers.as_ref().is_some_and(|drivers| drivers.next.is_none());
+            let drivers = drivers.map(|drivers| drivers.value).unwrap_or_default();
+            (by_driver(&caller, &loads, (&drivers, are_all), &dates).await?, drivers)
         }
     };
+    let done = fields.find("done").map(|load| format!("{load} is assigned."));
+    let done = done.or(fields.find("removed").map(|load| format!("{load} is not assigned any more.")));
     let view = BoardView {
         user,
         clock,
@@ -91,31 +93,31 @@ async fn show(
         by,
         columns: &columns,
         known: &known,
-        may_write: !user.is_driver() && !user.person.is_viewer && !user.person.is_weigher,
+        may_write: !user.is_driver() && user.person.may_write(),
         is_complete,
         missing: &missing,
-        done: fields.find("done"),
-        error,
+        done: done.as_deref(),
+        errors,
         key: &new_key(),
     };
     Ok(html_with(status, &document(user, Section::Board, "Board", &view.markup())))
 }
 
-/// Reads the loads of the days in their order. Returns whether these are all.
-async fn find_loads(
+/// Reads the loads of the days in their order. There is a next page if there are more than a board shows.
+pub(super) async fn find_loads(
     caller: &Caller<'_>,
     filters: &[(&'static str, String)],
-) -> Result<(Vec<Load>, bool), CallError> {
-    let (mut loads, mut cursor) = (Vec::new(), None::<String>);
+) -> Result<Reply<Vec<Load>>, CallError> {
+    let mut loads = Reply { value: Vec::new(), total: None, next: None };
     loop {
-        let mut query: Vec<_> = filters.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let mut query = borrowed(filters);
         query.extend([("sortBy", "deliveryDateISO"), ("limit", "100")]);
-        query.extend(cursor.iter().map(|cursor| ("cursor", cursor.as_str())));
+        query.extend(loads.next.iter().map(|cursor| ("cursor", cursor.as_str())));
         let page = caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &query).await?;
-        loads.extend(page.value);
-        cursor = page.next;
-        if cursor.is_none() || loads.len() >= MAX_LOADS {
-            return Ok((loads, cursor.is_none()));
+        loads.value.extend(page.value);
+        loads.next = page.next;
+        if loads.next.is_none() || loads.value.len() >= MAX_LOADS {
+            return Ok(loads);
         }
     }
 }
@@ -141,29 +143,48 @@ fn by_haulier(loads: &[Load], known: &[(String, String)]) -> Vec<Column> {
     columns
 }
 
-/// Returns a column for what has no driver, for each driver with loads, and for some without.
+/// Returns a column for what has no driver, for what may have one, for each driver with loads, and for some without.
+/// `are_all`: whether these are all drivers of the address book.
 async fn by_driver(
     caller: &Caller<'_>,
     loads: &[Load],
-    known: &[(String, String)],
+    (drivers, are_all): (&[(String, String)], bool),
     dates: &[(&'static str, String)],
-) -> Vec<Column> {
-    let sent = known.iter().take(MAX_DRIVERS).map(|(id, name)| async move {
+) -> Result<Vec<Column>, CallError> {
+    let sent = drivers.iter().take(MAX_DRIVERS).map(|(id, _)| async move {
         let filters: Vec<_> = dates.iter().cloned().chain([("f:driverId", id.clone())]).collect();
-        let ids: Vec<String> = find_loads(caller, &filters)
-            .await
-            .map(|(loads, _)| loads.into_iter().map(|load| load.id).collect())
-            .unwrap_or_default();
-        let own = loads.iter().filter(|load| ids.contains(&load.id)).cloned().collect();
-        Column { id: id.clone(), name: name.clone(), loads: own }
+        find_loads(caller, &filters).await
     });
-    let mut columns: Vec<Column> = join_all(sent).await;
+    let mut is_certain = are_all && drivers.len() <= MAX_DRIVERS;
+    let (mut columns, mut without) = (Vec::new(), Vec::new());
+    for (driver, sent) in drivers.iter().zip(join_all(sent).await) {
+        let sent = match sent {
+            Ok(sent) => sent,
+            Err(CallError::LoggedOut) => return Err(CallError::LoggedOut),
+            Err(_) => {
+                is_certain = false;
+                continue;
+            }
+        };
+        is_certain &= sent.next.is_none();
+        let ids: HashSet<&str> = sent.value.iter().map(|load| load.id.as_str()).collect();
+        let own: Vec<Load> = loads.iter().filter(|load| ids.contains(load.id.as_str())).cloned().collect();
+        if own.is_empty() {
+            without.push(driver.clone());
+        } else {
+            columns.push(Column { id: driver.0.clone(), name: driver.1.clone(), loads: own });
+        }
+    }
     let is_sent = |load: &Load| columns.iter().any(|column| column.loads.iter().any(|own| own.id == load.id));
-    let unassigned = loads.iter().filter(|load| !is_sent(load)).cloned().collect();
-    columns.retain(|column| !column.loads.is_empty());
+    let others: Vec<Load> = loads.iter().filter(|load| !is_sent(load)).cloned().collect();
+    // Unless every driver was looked up, a load that seems to have none may have one.
+    let (unassigned, unknown) = if is_certain { (others, Vec::new()) } else { (Vec::new(), others) };
+    if !unknown.is_empty() {
+        columns.insert(0, Column::of_unknown_drivers(unknown));
+    }
     columns.insert(0, Column { loads: unassigned, ..Column::unassigned() });
-    add_empty(&mut columns, known);
-    columns
+    add_empty(&mut columns, &without);
+    Ok(columns)
 }
 
 /// Adds columns to which loads can be dragged.
@@ -183,8 +204,9 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
     let board = Fields::parse(fields.get("board").as_bytes());
     let caller = user.caller(&console.api);
     let is_removal = !fields.get("remove").is_empty();
-    if fields.get("to").is_empty() && !is_removal {
-        return show(&console, &user, &board, Some("Name whom to send the load to.")).await;
+    if target(&fields).is_empty() && !is_removal {
+        let errors = [FieldError::of_form("Name whom to send the load to.")];
+        return show(&console, &user, &board, (StatusCode::BAD_REQUEST, &errors)).await;
     }
     let done = if fields.get("by") == "driver" {
         to_driver(&caller, &fields).await
@@ -195,14 +217,12 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
         Ok(reference) => {
             let query = board.0.iter().filter(|(name, _)| ["day", "week", "by"].contains(&name.as_str()));
             let query = query.map(|(name, value)| (name.as_str(), value.as_str()));
-            let query: Vec<_> = query.chain([("done", reference.as_str())]).collect();
+            let done = if is_removal { "removed" } else { "done" };
+            let query: Vec<_> = query.chain([(done, reference.as_str())]).collect();
             Ok(see_other(&with_query("/board", &query)))
         }
         Err(CallError::Refused(refusal)) => {
-            let reason = refusal.validation.first();
-            let reason =
-                reason.map_or_else(|| sentence(&refusal), |error| format!("The id {}.", error.message));
-            show(&console, &user, &board, Some(&reason)).await
+            show(&console, &user, &board, (refusal.status_code(), &errors_of(&refusal))).await
         }
         Err(error) => Err(Failure::from(error).keeping("/board/assign", fields)),
     }
@@ -254,38 +274,4 @@ async fn to_driver(caller: &Caller<'_>, fields: &Fields) -> Result<String, CallE
         caller.send_json(Service::Logistics, Method::DELETE, &path, None, Write::default()).await?;
     }
     Ok(load.reference)
-}
-
-/// Shows the day or week of one haulier or driver, to print.
-pub(super) async fn sheet(
-    console: Data<Console>,
-    user: User,
-    request: HttpRequest,
-) -> Result<HttpResponse, Failure> {
-    let fields = Fields::parse(request.query_string().as_bytes());
-    let query = BoardQuery::parse(&fields, console.clock);
-    let whose = match (fields.find("haulier"), fields.find("driver")) {
-        (Some(id), _) => ("f:carrierId", id.to_owned()),
-        (None, Some(id)) => ("f:driverId", id.to_owned()),
-        (None, None) => return Err(Failure::NotFound),
-    };
-    let caller = user.caller(&console.api);
-    let filters: Vec<_> = query.dates(console.clock).into_iter().chain([whose.clone()]).collect();
-    let (loads, names) = futures_util::join!(find_loads(&caller, &filters), async {
-        if whose.0 == "f:carrierId" {
-            find_organisations(&caller, user.is_driver()).await
-        } else {
-            find_drivers(&caller, user.person.organisation_id.is_some()).await
-        }
-    });
-    let (loads, _) = loads?;
-    let name = names.iter().find(|(id, _)| *id == whose.1).map_or(&whose.1, |(_, name)| name);
-    let page = DaySheet {
-        whose: name,
-        days: &query.title(console.clock),
-        loads: &loads,
-        clock: console.clock,
-        back: &query.path(None, query.first),
-    };
-    Ok(html(&document(&user, Section::Board, name, &page.markup())))
 }

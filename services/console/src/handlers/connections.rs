@@ -1,35 +1,34 @@
 //! Connections with other programs: webhooks, service accounts, and saved searches.
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, HttpResponse};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::extract::PostForm;
-use super::market::{errors_of, may_write, only};
-use super::{html, html_with, new_key, optional, see_other};
+use super::extract::{Parameters, PostForm};
+use super::{errors_of, html, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::connections::{SavedSearch, ServiceAccount};
 use crate::api::model::Webhook;
-use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, FieldError, Reply, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::market::MarketQuery;
 use crate::user::{Failure, User};
 use crate::views::connections::{AccountForm, Connections, Hook, Secret};
 use crate::views::{Section, page as document};
 
-/// Webhooks of a service that are shown. An organisation has at most 20.
-const MAX_WEBHOOKS: &str = "50";
+/// Entries on a page of each list. An organisation has at most as many webhooks of a service and service accounts, but
+/// administrators see those of all organisations.
+const ROWS: &str = "20";
 
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
     show(&console, &user, &parameters, &[], StatusCode::OK).await
 }
 
@@ -41,31 +40,27 @@ async fn show(
     status: StatusCode,
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
+    let [of_loads, of_market, of_accounts, of_searches] = ["loads", "market", "accounts", "searches"]
+        .map(|list| [vec![("limit", ROWS)], parameters.parameters(&[(list, "cursor")])].concat());
     let (loads, market, accounts, searches) = futures_util::join!(
-        find_hooks(&caller, Service::Logistics),
-        find_hooks(&caller, Service::Livestock),
-        caller.get::<Vec<ServiceAccount>>(Service::System, "/v1/service-accounts", &[("limit", "50")]),
-        caller.get::<Vec<SavedSearch>>(Service::Livestock, "/v1/saved-searches", &[("limit", "50")]),
+        find_hooks(&caller, Service::Logistics, &of_loads),
+        find_hooks(&caller, Service::Livestock, &of_market),
+        caller.get::<Vec<ServiceAccount>>(Service::System, "/v1/service-accounts", &of_accounts),
+        caller.get::<Vec<SavedSearch>>(Service::Livestock, "/v1/saved-searches", &of_searches),
     );
     let mut missing = Vec::new();
-    let mut hooks = Vec::new();
-    for found in [loads, market] {
-        let found = found.map(|hooks| crate::api::Reply { value: hooks, total: None, next: None });
-        hooks.extend(optional(found, &mut missing)?.into_iter().flat_map(|reply| reply.value));
-    }
-    let accounts = optional(accounts, &mut missing)?.map(|reply| reply.value);
-    let searches = optional(searches, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    let (loads, market) = (optional(loads, &mut missing)?, optional(market, &mut missing)?);
+    let (accounts, searches) = (optional(accounts, &mut missing)?, optional(searches, &mut missing)?);
     let view = Connections {
         user,
         clock: console.clock,
-        hooks: &hooks,
-        accounts: accounts.as_deref(),
-        searches: &searches,
+        hooks: [loads.as_ref(), market.as_ref()],
+        accounts: accounts.as_ref(),
+        searches: searches.as_ref(),
         missing: &missing,
         errors,
         key: &new_key(),
-        done: parameters.find("done").and_then(done),
-        may_write: may_write(user),
+        done: done(parameters.get("done")),
     };
     Ok(html_with(status, &document(user, Section::Connections, "Connections", &view.markup())))
 }
@@ -78,11 +73,14 @@ fn done(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Reads the webhooks of a service, with how many of their deliveries succeeded and failed.
-async fn find_hooks(caller: &Caller<'_>, service: Service) -> Result<Vec<Hook>, CallError> {
-    let webhooks =
-        caller.get::<Vec<Webhook>>(service, "/v1/webhooks", &[("limit", MAX_WEBHOOKS)]).await?.value;
-    let counted = webhooks.into_iter().map(async |webhook| {
+/// Reads a page of the webhooks of a service, with how many of their deliveries succeeded and failed.
+async fn find_hooks(
+    caller: &Caller<'_>,
+    service: Service,
+    query: &[(&str, &str)],
+) -> Result<Reply<Vec<Hook>>, CallError> {
+    let found = caller.get::<Vec<Webhook>>(service, "/v1/webhooks", query).await?;
+    let counted = found.value.into_iter().map(async |webhook| {
         let path = format!("/v1/webhooks/{}/deliveries", segment(&webhook.id));
         let (delivered, failed) = futures_util::join!(
             count(caller, service, &path, "delivered"),
@@ -90,7 +88,7 @@ async fn find_hooks(caller: &Caller<'_>, service: Service) -> Result<Vec<Hook>, 
         );
         Hook { service, webhook, delivered, failed }
     });
-    Ok(join_all(counted).await)
+    Ok(Reply { value: join_all(counted).await, total: found.total, next: found.next })
 }
 
 /// Counts the deliveries with a status; `None` if that is not known.
@@ -100,7 +98,7 @@ pub(super) async fn count(caller: &Caller<'_>, service: Service, path: &str, sta
 }
 
 pub(super) async fn account_form(user: User) -> Result<HttpResponse, Failure> {
-    only(user.person.organisation_id.is_some() && may_write(&user))?;
+    only(user.person.organisation_id.is_some() && user.person.may_write())?;
     Ok(show_account(&user, &Fields::default(), &[], StatusCode::OK))
 }
 
@@ -120,8 +118,7 @@ pub(super) async fn create_account(console: Data<Console>, form: PostForm) -> Re
     match created {
         Ok(account) => show_secret(&user, account),
         Err(CallError::Refused(refusal)) => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            Ok(show_account(&user, &fields, &errors_of(&refusal), status))
+            Ok(show_account(&user, &fields, &errors_of(&refusal), refusal.status_code()))
         }
         Err(error) => Err(Failure::from(error).keeping("/connections/accounts/new", fields)),
     }
@@ -137,8 +134,8 @@ fn show_secret(user: &User, account: Value) -> Result<HttpResponse, Failure> {
             ("Client id", Some(account.client_id.as_str())),
             ("Client secret", account.client_secret.as_deref()),
         ],
-        about: "With these, a program gets tokens at /v1/token of the system service. A secret that is lost is replaced \
-                by a new one; the old one works for another 24 hours.",
+        about: "With these, a program gets tokens at /v1/token of the system service. If you lose the secret, make a new \
+                one: the old one works for another 24 hours.",
         on: "/connections",
     };
     Ok(html(&document(user, Section::Connections, &account.name, &view.markup())))
@@ -185,14 +182,13 @@ async fn show_again(
 ) -> Result<HttpResponse, Failure> {
     match error {
         CallError::Refused(refusal) if ![403, 404].contains(&refusal.status) => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            show(console, user, &Fields::default(), &errors_of(&refusal), status).await
+            show(console, user, &Fields::default(), &errors_of(&refusal), refusal.status_code()).await
         }
         error => Err(Failure::from(error).keeping(place, fields)),
     }
 }
 
-/// Opens what a saved search finds. The service then counts its new listings from 0.
+/// Opens what a saved search finds. From then on, the service counts its new listings from 0.
 pub(super) async fn open_search(
     console: Data<Console>,
     user: User,

@@ -1,5 +1,5 @@
-//! The pages of a driver: the loads of today and next, and what is recorded about them on a phone. The phone keeps the
-//! pages and what was typed, and sends it later; then it asks for JSON.
+//! The pages of a driver: the loads of today, the next ones, and the forms about a load. Without signal, the phone
+//! keeps the pages and what was typed. Its script sends that later, and asks for JSON.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT, USER_AGENT};
@@ -24,12 +24,13 @@ use crate::views::driver::{FormView, ListView, Map, has_steps, reason};
 use crate::views::messages::sentence;
 use crate::views::{driver_worker, phone};
 
-/// Loads that a driver has before them, and those that are done today.
+/// The most loads that the page shows of those that are not done yet.
 const MAX_LOADS: &str = "30";
-/// Days of delivery before and after today among which what is done today is looked for, and how much of it.
+/// How many days before and after today a load may be due that was done today.
 const DONE_DAYS: [u64; 2] = [14, 7];
+/// The most loads of these days that are searched for those that were done today.
 const MAX_DONE: &str = "100";
-/// How old something may be that a phone sends, in days. The API takes 366.
+/// How old an entry of a phone may be, in days. The API accepts 366.
 const MAX_AGE_DAYS: i64 = 365;
 /// The API remembers idempotency keys for a day. Somewhat less is on the safe side.
 const KEYS_LAST: TimeDelta = TimeDelta::hours(20);
@@ -96,8 +97,8 @@ fn user_agent(request: &HttpRequest) -> &str {
     request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-/// Returns who is logged in, with what sends a form of the person, and the present time in milliseconds: the clock of a
-/// phone may be wrong.
+/// Returns who is logged in, the token of the person's forms, and the present time in milliseconds, because the clock
+/// of a phone may be wrong.
 pub(super) async fn me(request: HttpRequest) -> Result<HttpResponse, Failure> {
     let user = find_user(&request).await?.ok_or(CallError::LoggedOut)?;
     Ok(HttpResponse::Ok().json(json!({
@@ -161,10 +162,15 @@ pub(super) async fn form(
 ) -> Result<HttpResponse, Failure> {
     let action = path.action()?;
     let load = find_load(&user.caller(&console.api), &path.id).await?;
-    let mut typed = Form::new(action, &load, &user.person).initial(&load, console.clock);
-    typed.0.retain(|(name, _)| name == "vehicleRegistration");
-    let shown = Shown { typed, ..Shown::default() };
+    let shown = Shown { typed: Fields(registration(&console, &user, action, &load)), ..Shown::default() };
     Ok(show(&console, &user, &request, (&path.address(action), action, &load), &shown))
+}
+
+/// Returns the field with the registration of the lorry, if the load has one.
+fn registration(console: &Console, user: &User, action: Action, load: &Load) -> Vec<(String, String)> {
+    let mut fields = Form::new(action, load, &user.person).initial(load, console.clock).0;
+    fields.retain(|(name, _)| name == "vehicleRegistration");
+    fields
 }
 
 fn show(
@@ -258,9 +264,8 @@ pub(super) async fn submit(
                 .into_iter()
                 .map(|error| FieldError { path: FILES.to_owned(), message: error.to_owned() })
                 .collect();
-            let initial = Form::new(action, &load, &user.person).initial(&load, console.clock);
             let mut typed = sent;
-            typed.0.extend(initial.0.into_iter().filter(|(name, _)| name == "vehicleRegistration"));
+            typed.0.extend(registration(&console, &user, action, &load));
             let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
             let shown = Shown { typed, errors: &errors, is_second, status };
             Ok(show(&console, &user, &request, place, &shown))
@@ -278,7 +283,7 @@ struct Note {
     text: Option<String>,
 }
 
-/// Returns true if a note of the phone, which is too old for its idempotency key, is recorded already.
+/// Returns true if a note of a phone is recorded already, and so old that the API has forgotten its idempotency key.
 async fn is_noted(user: &User, console: &Console, id: &str, fields: &Fields) -> Result<bool, CallError> {
     let captured = captured_at(fields).and_then(|at| DateTime::parse_from_rfc3339(&at).ok());
     let Some(captured) = captured.filter(|at| Utc::now() - at.to_utc() > KEYS_LAST) else { return Ok(false) };
@@ -323,7 +328,7 @@ fn failed(failure: &Failure) -> HttpResponse {
     HttpResponse::build(status).json(json!({"reason": text}))
 }
 
-/// Returns when a form was filled in, by the clock of the server, if the phone names it: a time that the API accepts,
+/// Returns when a form was filled in, by the clock of the server, if the phone says so. The API accepts the time,
 /// however wrong the clock of the phone is.
 fn captured_at(fields: &Fields) -> Option<String> {
     let named = DateTime::from_timestamp_millis(fields.get("captured").parse().ok()?)?;

@@ -7,10 +7,11 @@ use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use chrono::Utc;
 use common::RequestContext;
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, Ready, ready};
 
 use super::uploads;
 use crate::Console;
+use crate::api::{Api, Authority, Caller};
 use crate::fields::{FORM_TOKEN, Fields};
 use crate::guard::is_same_origin;
 use crate::login::Login;
@@ -28,8 +29,47 @@ pub(crate) fn now() -> u64 {
 }
 
 /// Returns the context of a request, whose ids the calls of services carry.
-pub(crate) fn context(request: &HttpRequest) -> Option<RequestContext> {
+fn context(request: &HttpRequest) -> Option<RequestContext> {
     request.extensions().get::<RequestContext>().cloned()
+}
+
+/// Somebody without a log-in.
+pub(crate) struct Visitor {
+    context: RequestContext,
+    /// The addresses from which the request came, the last one that of the browser or proxy that sent it.
+    addresses: String,
+}
+
+impl Visitor {
+    /// Returns who sends a request.
+    ///
+    /// # Errors
+    /// The app has no state.
+    pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        let context = context(request).ok_or_else(|| anyhow::anyhow!("a request without a context"))?;
+        // As a proxy does, so that the services decide which of the addresses they believe.
+        let named = request.headers().get_all("x-forwarded-for").filter_map(|line| line.to_str().ok());
+        let peer = request.peer_addr().map_or_else(|| "unknown".to_owned(), |peer| peer.ip().to_string());
+        let addresses: Vec<_> = named.chain([peer.as_str()]).collect();
+        Ok(Self { context, addresses: addresses.join(", ") })
+    }
+
+    /// Returns the services as a visitor may use them.
+    pub(crate) fn caller<'a>(&'a self, api: &'a Api) -> Caller<'a> {
+        Caller { api, authority: Authority::Addresses(&self.addresses), context: &self.context }
+    }
+}
+
+/// The parameters of the address.
+pub(crate) struct Parameters(pub(crate) Fields);
+
+impl FromRequest for Parameters {
+    type Error = Failure;
+    type Future = Ready<Result<Self, Failure>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(Fields::parse(request.query_string().as_bytes()))))
+    }
 }
 
 impl FromRequest for User {

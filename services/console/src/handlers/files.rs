@@ -3,13 +3,19 @@
 use actix_web::web::{Data, Path, Query};
 use actix_web::{HttpRequest, HttpResponse};
 use futures_util::TryStreamExt;
+use reqwest::Method;
 use serde::Deserialize;
+use serde_json::json;
 
+use super::optional;
 use crate::Console;
-use crate::api::{Caller, Service, segment};
+use crate::api::model::FileInfo;
+use crate::api::{Caller, Reply, Service, Write, segment};
 use crate::user::{Failure, User};
 use crate::views::ASSETS;
 
+/// The most files that system resolves at once.
+const MAX_RESOLVED: usize = 50;
 /// Headers of a request for a file that the API understands.
 const REQUEST_HEADERS: [&str; 5] = ["accept", "range", "if-none-match", "if-modified-since", "if-range"];
 /// Headers of the response that the browser needs. Those that keep it from running a file are among them.
@@ -84,6 +90,36 @@ pub(super) fn pass_on(reply: reqwest::Response) -> Result<HttpResponse, Failure>
         Some(length) => response.no_chunking(length).streaming(body),
         None => response.streaming(body),
     })
+}
+
+/// Reads what system says about files. Without system, nothing is known of them.
+pub(super) async fn resolve(
+    caller: &Caller<'_>,
+    ids: &[&str],
+    missing: &mut Vec<String>,
+) -> Result<Vec<FileInfo>, Failure> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let body = json!({"ids": &ids[..ids.len().min(MAX_RESOLVED)], "brief": true});
+    let path = "/v1/files/resolve";
+    let found = caller.send_json(Service::System, Method::POST, path, Some(&body), Write::default()).await;
+    let found = found.map(|value| Reply { value, total: None, next: None });
+    let found = optional(found, missing)?.map(|reply| reply.value).unwrap_or_default();
+    Ok(serde_json::from_value(found).unwrap_or_default())
+}
+
+/// Returns the ids of those files that are pictures. Without system, none are shown.
+pub(super) async fn find_pictures(
+    caller: &Caller<'_>,
+    ids: &[&str],
+    missing: &mut Vec<String>,
+) -> Result<Vec<String>, Failure> {
+    let pictures = resolve(caller, ids, missing)
+        .await?
+        .into_iter()
+        .filter(|file| file.content_type.starts_with("image/"));
+    Ok(pictures.map(|file| file.id).collect())
 }
 
 pub(super) async fn asset(name: Path<String>) -> Result<HttpResponse, Failure> {

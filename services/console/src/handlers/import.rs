@@ -3,33 +3,34 @@
 use std::time::Duration;
 
 use actix_web::http::StatusCode;
+use actix_web::http::uri::PathAndQuery;
+use actix_web::rt::spawn;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use chrono::{SecondsFormat, Utc};
-use reqwest::Method;
 use serde::Deserialize;
-use serde_json::json;
 
-use super::extract::PostForm;
+use super::extract::{Parameters, PostForm, now};
 use super::files::{download, pass_on};
-use super::import_upload::{Answer, Received, receive};
+use super::import_upload::{Answer, Received, newest_imports, receive};
 use super::{html, html_with, new_key, optional};
 use crate::Console;
-use crate::api::batch::{BatchAnswer, StoredBatch, Undone};
+use crate::api::batch::{BATCH_TIMEOUT, BatchAnswer, StoredBatch, Undone};
 use crate::api::model::{Load, Summary};
-use crate::api::{CallError, Caller, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, Refusal, Service, segment, with_query};
 use crate::fields::Fields;
 use crate::import::{Draft, Purpose};
 use crate::user::{Failure, User};
-use crate::views::batches::{Undo, undone};
-use crate::views::import::{Start, running};
+use crate::views::batches::{Undo, arrived, undoing, undone};
+use crate::views::import::{Start, not_arrived, running};
 use crate::views::import_check::ImportView;
 use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
-/// How long a page waits for an import: less than proxies do. Afterwards, a page looks for it among the imports of the
-/// past.
-const RUN_PATIENCE: Duration = Duration::from_secs(25);
+/// How long a page waits for an import or its undoing: less than proxies do. Afterwards, another page asks for the
+/// outcome.
+const PATIENCE: Duration = Duration::from_secs(25);
+/// The code of an error: the same form was sent before, and has no answer yet.
+const IN_PROGRESS: &str = "idempotency_in_progress";
 /// Where an import is sent to.
 const RUN: &str = "/import/run";
 /// Loads that are looked up for a page.
@@ -40,9 +41,8 @@ const STATUSES: &str = "upcoming,collected,completed,rejected,cancelled";
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(query): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let query = Fields::parse(request.query_string().as_bytes());
     show_start(&console, &user, &Fields::default(), (query.find("cursor"), None)).await
 }
 
@@ -75,7 +75,7 @@ async fn show_start(
 }
 
 fn may_import(user: &User) -> bool {
-    !user.is_driver() && !user.person.is_viewer && !user.person.is_weigher
+    !user.is_driver() && user.person.may_write()
 }
 
 /// Says what an import would do.
@@ -110,23 +110,26 @@ async fn answered(
     purpose: Purpose,
     path: &str,
 ) -> Result<HttpResponse, Failure> {
-    let Received { user, fields, draft, names, answer } = received;
+    let Received { user, fields, draft, names, known, answer } = received;
     let user = &user;
     let answer = match answer {
         Ok(answer) => answer,
         Err(error) => return show_start(console, user, &fields, (None, Some(error))).await,
     };
-    let began = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
-    let wait = if purpose.stores() { RUN_PATIENCE } else { Duration::MAX };
+    let wait = if purpose.stores() { PATIENCE } else { Duration::MAX };
+    let goes_on = || {
+        let again = known.as_deref().map(|known| wait_path(known, &names));
+        html(&document(user, Section::Import, "Import", &running(again.as_deref())))
+    };
     let response = match in_time(answer, wait).await? {
         Some(response) => response.map_err(|error| Failure::from(error).keeping(path, fields.clone()))?,
-        None => return Ok(html(&document(user, Section::Import, "Import", &running(&began)))),
+        None => return Ok(goes_on()),
     };
     let status = response.status().as_u16();
     let answer: BatchAnswer = response.json().await.map_err(|error| anyhow::anyhow!(error.without_url()))?;
     let answer = answer.flattened();
-    if answer.code == "idempotency_in_progress" {
-        return Ok(html(&document(user, Section::Import, "Import", &running(&began))));
+    if answer.code == IN_PROGRESS {
+        return Ok(goes_on());
     }
     let changed = answer.changes.iter().map(|change| change.load_id.as_str());
     let same = answer.same_reference.iter().map(|same| same.load_id.as_str());
@@ -225,21 +228,30 @@ pub(super) async fn template(
     download(&console, &user, &request, (Service::Logistics, "/v1/loads/batch/template"), &query).await
 }
 
+/// Returns the address of the page that waits for an import: one of these files that is not one of the known imports.
+/// It waits no longer than the console does for the answer.
+fn wait_path(known: &[String], files: &[String]) -> String {
+    let until = (now() + BATCH_TIMEOUT.as_secs()).to_string();
+    let known = known.iter().map(|id| ("known", id.as_str()));
+    let files = files.iter().map(|file| ("file", file.as_str()));
+    with_query("/import/wait", &known.chain(files).chain([("until", until.as_str())]).collect::<Vec<_>>())
+}
+
 /// Looks for an import that takes longer than a page waits.
 pub(super) async fn wait(
     console: Data<Console>,
     user: User,
     request: HttpRequest,
+    Parameters(query): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let query = Fields::parse(request.query_string().as_bytes());
-    let since = query.get("since");
-    let caller = user.caller(&console.api);
-    let newest = caller.get::<Vec<StoredBatch>>(Service::Logistics, "/v1/loads/batches", &[("limit", "10")]);
-    let newest = newest.await?.value;
-    let own = |batch: &&StoredBatch| batch.user_id == user.person.id && *batch.created_at > *since;
-    let page = match newest.iter().find(own) {
-        Some(batch) => crate::views::batches::arrived(batch),
-        None => running(since),
+    let (known, files) = (query.all("known"), query.all("file"));
+    let newest = newest_imports(&user, &console).await?;
+    let awaited = newest.iter().find(|batch| !known.contains(&batch.id.as_str()) && batch.files == files);
+    let may_come = query.get("until").parse().is_ok_and(|until: u64| until > now());
+    let page = match awaited {
+        Some(batch) => arrived(batch),
+        None if may_come => running(request.uri().path_and_query().map(PathAndQuery::as_str)),
+        None => not_arrived(),
     };
     Ok(html(&document(&user, Section::Import, "Import", &page)))
 }
@@ -272,7 +284,7 @@ async fn show_undo(
     if batch.is_none() && sums.total.count == 0 {
         return Err(Failure::NotFound);
     }
-    let action = format!("/import/batches/{}/undo", segment(id));
+    let action = undo_path(id);
     let view = Undo {
         user,
         clock: console.clock,
@@ -288,6 +300,10 @@ async fn show_undo(
     Ok(html_with(status, &document(user, Section::Import, "Undo an import", &view.markup())))
 }
 
+fn undo_path(id: &str) -> String {
+    format!("/import/batches/{}/undo", segment(id))
+}
+
 /// Undoes an import.
 pub(super) async fn undo(
     console: Data<Console>,
@@ -295,24 +311,25 @@ pub(super) async fn undo(
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = form;
-    let reason = fields.get("reason");
-    let body = if reason.is_empty() { json!({}) } else { json!({"reason": reason}) };
-    let path = format!("/v1/loads/batches/{}/cancel", segment(&id));
-    let write = Write { key: Some(fields.get("key")), revision: None };
-    let caller = user.caller(&console.api);
-    let done = caller.send_json(Service::Logistics, Method::POST, &path, Some(&body), write).await;
-    match done {
-        Ok(done) => {
-            let done: Undone = serde_json::from_value(done).map_err(anyhow::Error::from)?;
-            let list = with_query("/loads", &[("batch", &id), ("status", "cancelled")]);
-            Ok(html(&document(&user, Section::Import, "Undo an import", &undone(&done, &list))))
-        }
-        Err(CallError::Refused(refusal)) if refusal.status != 404 => {
-            show_undo(&console, &user, &id, &fields, Some(&sentence(&refusal))).await
-        }
-        Err(error) => {
-            let action = format!("/import/batches/{}/undo", segment(&id));
-            Err(Failure::from(error).keeping(&action, fields))
-        }
+    let answer = user.caller(&console.api).undo_batch(&id, fields.get("reason"), fields.get("key"))?;
+    let (action, list) = (undo_path(&id), with_query("/loads", &[("batch", &id), ("status", "cancelled")]));
+    let goes_on = || {
+        let page = undoing(&user, &action, &list, &fields);
+        html(&document(&user, Section::Import, "Undo an import", &page))
+    };
+    let response = match in_time(spawn(answer), PATIENCE).await? {
+        Some(response) => response.map_err(|error| Failure::from(error).keeping(&action, fields.clone()))?,
+        None => return Ok(goes_on()),
+    };
+    let status = response.status().as_u16();
+    if status < 400 {
+        let done: Undone = response.json().await.map_err(|error| anyhow::anyhow!(error.without_url()))?;
+        return Ok(html(&document(&user, Section::Import, "Undo an import", &undone(&done, &list))));
+    }
+    let refusal = Refusal { status, ..response.json().await.unwrap_or_default() };
+    match refusal {
+        Refusal { ref code, .. } if code == IN_PROGRESS => Ok(goes_on()),
+        Refusal { status: 404, .. } => Err(CallError::Refused(Box::new(refusal)).into()),
+        refusal => show_undo(&console, &user, &id, &fields, Some(&sentence(&refusal))).await,
     }
 }

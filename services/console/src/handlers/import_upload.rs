@@ -13,7 +13,8 @@ use uuid::Uuid;
 
 use super::extract::{check_origin, find_user};
 use crate::Console;
-use crate::api::CallError;
+use crate::api::batch::StoredBatch;
+use crate::api::{CallError, Service};
 use crate::fields::{FORM_TOKEN, Fields};
 use crate::import::{Content, Draft, Purpose, TEXTS};
 use crate::user::{Failure, User};
@@ -25,6 +26,8 @@ const MAX_FILE_BYTES: usize = 100 << 20;
 const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Chunks that wait for logistics.
 const CHUNKS: usize = 4;
+/// The imports of an organisation among which a page looks for one that takes longer.
+const NEWEST: &str = "20";
 /// The name of a file of pasted rows.
 const PASTED: &str = "pasted rows.csv";
 
@@ -36,6 +39,8 @@ pub(super) struct Received {
     pub(super) draft: Draft,
     /// The names of the files.
     pub(super) names: Vec<String>,
+    /// The newest imports of the person before this one, if it stores loads and if they could be read.
+    pub(super) known: Option<Vec<String>>,
     /// The answer of logistics, as soon as it comes. Otherwise, what is wrong with the form.
     pub(super) answer: Result<Answer, &'static str>,
 }
@@ -75,7 +80,7 @@ pub(super) async fn receive(
     let mut content = Content::default();
     let mut names = Vec::new();
     let received = multipart::receive(request, payload, limits, async |mut part| {
-        let name = part.name.clone().unwrap_or_default();
+        let name = part.name.as_deref().unwrap_or_default().replace(char::is_control, "");
         let fields = Fields(part.texts.to_vec());
         let owner = user.as_ref().filter(|user| is_owner(console, user, &fields));
         // Browsers send an empty part if no file was chosen.
@@ -118,7 +123,7 @@ async fn pass_on(
     let pasted = fields.find("pasted").filter(|pasted| !pasted.trim().is_empty()).map(str::to_owned);
     if pasted.is_some() && upstream.is_some() {
         let draft = Draft::of(&fields);
-        return Ok(Received { user, fields, draft, names, answer: Err(BOTH) });
+        return Ok(Received { user, fields, draft, names, known: None, answer: Err(BOTH) });
     }
     if let Some(pasted) = pasted {
         content.add_pasted(&pasted);
@@ -130,12 +135,16 @@ async fn pass_on(
     }
     let Some(upstream) = upstream else {
         let draft = Draft::of(&fields);
-        return Ok(Received { user, fields, draft, names, answer: Err(NOTHING) });
+        return Ok(Received { user, fields, draft, names, known: None, answer: Err(NOTHING) });
     };
     let draft = Draft::of_upload(&fields, content.finish());
+    let purpose = purpose(&draft);
+    // Logistics stores nothing before the end of the form, so this import is not among them.
+    let known = if purpose.stores() { newest_imports(&user, console).await.ok() } else { None };
+    let known = known.map(|known| known.into_iter().map(|batch| batch.id).collect());
     let own = user.person.organisation_id.as_deref();
-    let answer = Ok(upstream.finish(draft.api_fields(purpose(&draft), own)).await);
-    Ok(Received { user, fields, draft, names, answer })
+    let answer = Ok(upstream.finish(draft.api_fields(purpose, own)).await);
+    Ok(Received { user, fields, draft, names, known, answer })
 }
 
 fn is_owner(console: &Console, user: &User, fields: &Fields) -> bool {
@@ -174,7 +183,6 @@ impl Upstream {
     }
 
     async fn begin_file(&self, name: &str) {
-        let name: String = name.chars().filter(|letter| !letter.is_control()).collect();
         let name = name.replace('"', "%22");
         let head = format!(
             "--{}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\n\r\n",
@@ -194,4 +202,14 @@ impl Upstream {
         self.send(format!("--{boundary}--\r\n")).await;
         self.answer
     }
+}
+
+/// Returns the ids and the files of the newest imports of the person.
+pub(super) async fn newest_imports(user: &User, console: &Console) -> Result<Vec<StoredBatch>, CallError> {
+    let caller = user.caller(&console.api);
+    let newest =
+        caller.get::<Vec<StoredBatch>>(Service::Logistics, "/v1/loads/batches", &[("limit", NEWEST)]);
+    let mut newest = newest.await?.value;
+    newest.retain(|batch| batch.user_id == user.person.id);
+    Ok(newest)
 }

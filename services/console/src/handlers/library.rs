@@ -1,16 +1,15 @@
 //! The files of an organisation: the list, uploads, and what is done with a file.
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, HttpResponse};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::extract::PostForm;
+use super::extract::{Parameters, PostForm};
 use super::loads::find_organisations;
-use super::market::errors_of;
-use super::{html_with, optional, see_other};
+use super::{errors_of, html_with, optional, see_other};
 use crate::Console;
 use crate::api::model::{FileInfo, Usage};
 use crate::api::{CallError, FieldError, Service, Write, segment, with_query};
@@ -18,16 +17,17 @@ use crate::fields::Fields;
 use crate::loads::{FILE_ERROR, FILES};
 use crate::user::{Failure, User};
 use crate::views::library::{FileView, LibraryView};
+use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
+/// Files on a page.
 const ROWS: &str = "48";
 
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
     show(&console, &user, &parameters, &[], StatusCode::OK).await
 }
 
@@ -39,19 +39,15 @@ async fn show(
     status: StatusCode,
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
-    let mut query = vec![("limit", ROWS)];
-    let given = [("q", "query"), ("type", "f:type"), ("status", "f:status"), ("cursor", "cursor")];
-    query.extend(given.iter().filter_map(|(name, parameter)| {
-        let value = parameters.get(name);
-        (!value.is_empty()).then_some((*parameter, value))
-    }));
+    let filters = [("q", "query"), ("type", "f:type"), ("status", "f:status"), ("cursor", "cursor")];
+    let query = [parameters.parameters(&filters), vec![("limit", ROWS)]].concat();
     let (files, usage) = futures_util::join!(
         caller.get::<Vec<FileInfo>>(Service::System, "/v1/files", &query),
         caller.get::<Usage>(Service::System, "/v1/files/usage", &[]),
     );
     let mut missing = Vec::new();
     if let Err(CallError::Refused(refusal)) = &files {
-        missing.push(crate::views::messages::sentence(refusal));
+        missing.push(sentence(refusal));
     }
     let files = optional(files, &mut missing)?;
     let usage = optional(usage, &mut missing)?.map(|reply| reply.value);
@@ -64,7 +60,7 @@ async fn show(
         parameters,
         missing: &missing,
         errors,
-        done: parameters.find("done").and_then(done),
+        done: done(parameters.get("done")),
     };
     Ok(html_with(status, &document(user, Section::Files, "Files", &view.markup())))
 }
@@ -82,15 +78,14 @@ fn done(name: &str) -> Option<&'static str> {
 /// Stores files, which were passed on to system while they arrived.
 pub(super) async fn upload(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = form;
-    let errors = fields.all(FILE_ERROR);
-    match (errors.is_empty(), fields.all(FILES).is_empty()) {
-        (true, false) => Ok(see_other("/files?done=stored")),
-        (true, true) => {
-            let errors = ["Choose a file first."];
-            show(&console, &user, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await
+    let mut errors = fields.all(FILE_ERROR);
+    if errors.is_empty() {
+        if fields.find(FILES).is_some() {
+            return Ok(see_other("/files?done=stored"));
         }
-        (false, _) => show(&console, &user, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await,
+        errors.push("Choose a file first.");
     }
+    show(&console, &user, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await
 }
 
 fn about_path(id: &str) -> String {
@@ -100,12 +95,10 @@ fn about_path(id: &str) -> String {
 pub(super) async fn about(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
-    let done = parameters.find("done").and_then(done);
-    show_file(&console, &user, &id, done, None, &[], StatusCode::OK).await
+    show_file(&console, &user, &id, done(parameters.get("done")), None, &[], StatusCode::OK).await
 }
 
 async fn show_file(
@@ -142,7 +135,7 @@ pub(super) struct ActionPath {
     action: String,
 }
 
-/// Shares a file, ends that, makes a link to it, or archives it.
+/// Shares a file, ends sharing it, makes a link to it, or archives it.
 pub(super) async fn act(
     console: Data<Console>,
     form: PostForm,
@@ -177,8 +170,7 @@ pub(super) async fn act(
         (Ok(_), "share") => Ok(to("shared")),
         (Ok(_), _) => Ok(to("unshared")),
         (Err(CallError::Refused(refusal)), _) if refusal.status != 404 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            show_file(&console, &user, &id, None, None, &errors_of(&refusal), status).await
+            show_file(&console, &user, &id, None, None, &errors_of(&refusal), refusal.status_code()).await
         }
         (Err(error), _) => {
             Err(Failure::from(error).keeping(&format!("/files/{}/{action}", segment(&id)), fields))

@@ -8,13 +8,14 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::extract::{PostForm, context, find_user};
-use super::market::{errors_of, find_pictures, may_write, only};
-use super::{html_with, new_key, optional, see_other};
+use super::extract::{Parameters, PostForm, Visitor, find_user};
+use super::files::find_pictures;
+use super::market;
+use super::{enquiries, errors_of, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::market::{Category, Enquiry, Listing, Report};
 use crate::api::model::Event;
-use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, FieldError, Refusal, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::guard::way_back;
 use crate::market::{MarketQuery, title};
@@ -41,22 +42,16 @@ pub(super) async fn find_listing(caller: &Caller<'_>, id: &str) -> Result<Listin
     Ok(caller.get(Service::Livestock, &listing_path(id), &[]).await?.value)
 }
 
-/// Returns true if the person may change a listing. The service decides.
-pub(super) fn may_edit(user: &User, listing: &Listing) -> bool {
-    may_write(user) && (user.person.is_admin || user.person.acts_for(Some(&listing.organisation_id)))
-}
-
 pub(super) async fn page(
     console: Data<Console>,
     request: HttpRequest,
+    Parameters(parameters): Parameters,
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
     match find_user(&request).await? {
         Some(user) => {
-            let key = new_key();
-            let enquiry = EnquiryForm { typed: &Fields::default(), errors: &[], key: &key };
-            show(&console, &user, &id, &parameters, enquiry, StatusCode::OK).await
+            let enquiry = EnquiryForm { typed: &Fields::default(), errors: &[], key: &new_key() };
+            show(&console, &user, &id, &parameters, enquiry, &[], StatusCode::OK).await
         }
         None => show_visitor(&console, &request, &id, &parameters).await,
     }
@@ -69,8 +64,8 @@ async fn show_visitor(
     id: &str,
     parameters: &Fields,
 ) -> Result<HttpResponse, Failure> {
-    let context = context(request).ok_or_else(|| anyhow::anyhow!("a request without a context"))?;
-    let caller = Caller::visitor(&console.api, &context);
+    let visitor_of_request = Visitor::of(request)?;
+    let caller = visitor_of_request.caller(&console.api);
     let id: String = id.chars().take(MAX_ID_CHARS).collect();
     let path = format!("/v1/public/listings/{}", segment(&id));
     let listing = match caller.get::<Listing>(Service::Livestock, &path, &[]).await {
@@ -93,10 +88,23 @@ async fn show_visitor(
         reports: &[],
         back: &MarketQuery::parse(parameters.get("list")).path(),
         missing: &[],
+        errors: &[],
         done: None,
         enquiry: EnquiryForm { typed: &Fields::default(), errors: &[], key: "" },
     };
     Ok(html_with(StatusCode::OK, &visitor(&title(&listing), &view.markup())))
+}
+
+/// Shows a listing with why something was refused that was sent from its page.
+pub(super) async fn show_refusal(
+    console: &Console,
+    user: &User,
+    id: &str,
+    refusal: &Refusal,
+) -> Result<HttpResponse, Failure> {
+    let none = Fields::default();
+    let enquiry = EnquiryForm { typed: &none, errors: &[], key: &new_key() };
+    show(console, user, id, &none, enquiry, &errors_of(refusal), refusal.status_code()).await
 }
 
 async fn show(
@@ -105,6 +113,7 @@ async fn show(
     id: &str,
     parameters: &Fields,
     enquiry: EnquiryForm<'_>,
+    errors: &[FieldError],
     status: StatusCode,
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
@@ -152,6 +161,7 @@ async fn show(
         reports: &reports,
         back: &MarketQuery::parse(parameters.get("list")).path(),
         missing: &missing,
+        errors,
         done: done(parameters.get("done")),
         enquiry,
     };
@@ -195,12 +205,42 @@ pub(super) async fn enquire(
     match caller.send_json(Service::Livestock, Method::POST, &path, Some(&body), write).await {
         Ok(_) => Ok(after(&id, "enquired")),
         Err(CallError::Refused(refusal)) if refusal.status != 404 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let (errors, key) = (errors_of(&refusal), new_key());
-            let enquiry = EnquiryForm { typed: &fields, errors: &errors, key: &key };
-            show(&console, &user, &id, &Fields::default(), enquiry, status).await
+            let errors = errors_of(&refusal);
+            let enquiry = EnquiryForm { typed: &fields, errors: &errors, key: &new_key() };
+            let status = refusal.status_code();
+            show(&console, &user, &id, &Fields::default(), enquiry, &[], status).await
         }
         Err(error) => Err(Failure::from(error).keeping(&format!("{}/enquire", page_path(&id)), fields)),
+    }
+}
+
+/// Puts a listing on the wishlist, or takes it off.
+pub(super) async fn wishlist(
+    console: Data<Console>,
+    form: PostForm,
+    id: Path<String>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let method = if fields.get("then") == "remove" { Method::DELETE } else { Method::PUT };
+    let path = format!("/v1/listings/{}/wishlist", segment(&id));
+    let caller = user.caller(&console.api);
+    let sent = caller.send_json(Service::Livestock, method, &path, None, Write::default()).await;
+    let place = format!("/market/{}/wishlist", segment(&id));
+    let to = way_back(fields.find("to"));
+    match sent {
+        Ok(_) => Ok(see_other(to)),
+        Err(CallError::Refused(refusal)) if refusal.status != 404 => match to.split_once('?') {
+            Some(("/market", query)) => {
+                let query = MarketQuery::parse(query);
+                market::show(&console, &caller, Some(&user), &query, None, Some(&refusal)).await
+            }
+            None if to == "/market" => {
+                market::show(&console, &caller, Some(&user), &MarketQuery::default(), None, Some(&refusal))
+                    .await
+            }
+            _ => show_refusal(&console, &user, &id, &refusal).await,
+        },
+        Err(error) => Err(Failure::from(error).keeping(&place, fields)),
     }
 }
 
@@ -221,11 +261,19 @@ pub(super) async fn answered(
     let caller = user.caller(&console.api);
     let sent = caller.send_json(Service::Livestock, Method::POST, &operation, None, Write::default()).await;
     let place = format!("{}/answered/{}", page_path(&path.id), segment(&path.enquiry));
-    sent.map_err(|error| Failure::from(error).keeping(&place, fields.clone()))?;
-    Ok(match fields.get("to") {
-        "" => after(&path.id, "answered"),
-        to => see_other(way_back(Some(to))),
-    })
+    let to = fields.get("to");
+    match sent {
+        Ok(_) if to.is_empty() => Ok(after(&path.id, "answered")),
+        Ok(_) => Ok(see_other(way_back(Some(to)))),
+        Err(CallError::Refused(refusal)) if refusal.status != 404 => match to.split_once('?') {
+            Some(("/market/enquiries", query)) => {
+                let (parameters, errors) = (Fields::parse(query.as_bytes()), errors_of(&refusal));
+                enquiries::show(&console, &user, &parameters, &errors, refusal.status_code()).await
+            }
+            _ => show_refusal(&console, &user, &path.id, &refusal).await,
+        },
+        Err(error) => Err(Failure::from(error).keeping(&place, fields)),
+    }
 }
 
 /// A form with one choice and a text: of a report, or of the end of a listing.
@@ -320,9 +368,11 @@ async fn ask(
     status: StatusCode,
 ) -> Result<HttpResponse, Failure> {
     let listing = find_listing(&user.caller(&console.api), id).await?;
-    if matches!(question, Question::Close) {
-        only(may_edit(user, &listing))?;
-    }
+    let organisation = Some(listing.organisation_id.as_str());
+    only(match question {
+        Question::Report => user.person.may_ask(organisation),
+        Question::Close => user.person.may_change(organisation),
+    })?;
     let page = question.page(user, &listing, typed, errors);
     Ok(html_with(status, &document(user, Section::Market, &title(&listing), &page)))
 }
@@ -358,8 +408,7 @@ async fn answer(
     match caller.send_json(Service::Livestock, Method::POST, &path, Some(&body), write).await {
         Ok(_) => Ok(after(id, done)),
         Err(CallError::Refused(refusal)) if refusal.status != 404 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            ask(console, &user, question, id, &fields, &errors_of(&refusal), status).await
+            ask(console, &user, question, id, &fields, &errors_of(&refusal), refusal.status_code()).await
         }
         Err(error) => {
             let place = format!("{}/{}", page_path(id), question.slug());

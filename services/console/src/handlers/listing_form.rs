@@ -8,9 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::extract::PostForm;
-use super::listing::{after, find_listing, listing_path, may_edit, page_path};
-use super::market::{errors_of, may_write, only};
-use super::{html, html_with, new_key};
+use super::listing::{after, find_listing, listing_path, page_path};
+use super::{errors_of, html, html_with, new_key, only};
 use crate::Console;
 use crate::api::market::{Category as Part, Facets, Listing};
 use crate::api::{CallError, Caller, FieldError, Service, Write, segment};
@@ -27,7 +26,7 @@ const MAX_MERGES: usize = 3;
 
 /// Asks what is sold or sought.
 pub(super) async fn choose(user: User) -> Result<HttpResponse, Failure> {
-    only(may_write(&user))?;
+    only(user.person.may_write())?;
     let body = markup! {
         div.head { h1 { "Sell or seek" } }
         p { "What is it about?" }
@@ -127,17 +126,13 @@ async fn find_parts(caller: &Caller<'_>) -> Result<Vec<Part>, CallError> {
     Ok(caller.get(Service::Livestock, "/v1/categories", &[]).await?.value)
 }
 
-fn encoded(fields: &Fields) -> String {
-    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&fields.0).finish()
-}
-
 pub(super) async fn new_form(
     console: Data<Console>,
     user: User,
     slug: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let category = Category::of_slug(&slug).ok_or(Failure::NotFound)?;
-    only(may_write(&user))?;
+    only(user.person.may_write())?;
     let parts = find_parts(&user.caller(&console.api)).await?;
     let draft = Draft { category, listing: None, parts: &parts };
     let shown = Shown { typed: &Form::of_new(), was: "", revision: "", errors: &[], status: StatusCode::OK };
@@ -168,13 +163,8 @@ pub(super) async fn create(
                     let id = created["id"].as_str().unwrap_or_default();
                     return Ok(after(id, if is_draft { "draft" } else { "published" }));
                 }
-                Err(CallError::Refused(refusal)) => {
-                    let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-                    (errors_of(&refusal), status)
-                }
-                Err(error) => {
-                    return Err(Failure::from(error).keeping(&place, fields));
-                }
+                Err(CallError::Refused(refusal)) => (errors_of(&refusal), refusal.status_code()),
+                Err(error) => return Err(Failure::from(error).keeping(&place, fields)),
             }
         }
     };
@@ -208,10 +198,10 @@ pub(super) async fn edit_form(
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
     let (listing, category, parts) = find(&user.caller(&console.api), &id).await?;
-    only(may_edit(&user, &listing))?;
+    only(user.person.may_change(Some(&listing.organisation_id)))?;
     let initial = Form { category }.initial(&listing);
     let draft = Draft { category, listing: Some(&listing), parts: &parts };
-    let (was, revision) = (encoded(&initial), listing.revision.to_string());
+    let (was, revision) = (initial.encoded(), listing.revision.to_string());
     let shown =
         Shown { typed: &initial, was: &was, revision: &revision, errors: &[], status: StatusCode::OK };
     Ok(draft.show(&console, &user, &shown).await)
@@ -263,8 +253,8 @@ impl Edit<'_> {
                 Err(error) => return again(error),
             }
         }
-        let message = "It changes faster than it can be edited. Try again.".to_owned();
-        Ok(Outcome::Again(vec![FieldError { path: String::new(), message }], StatusCode::CONFLICT))
+        let error = FieldError::of_form("The listing changes faster than it can be edited. Try again.");
+        Ok(Outcome::Again(vec![error], StatusCode::CONFLICT))
     }
 
     /// Takes over what others changed. Returns the fields that both changed.
@@ -276,16 +266,7 @@ impl Edit<'_> {
         let differs = self.form.changed(&self.typed, &now);
         let both: Vec<_> =
             mine.iter().filter(|name| theirs.contains(name) && differs.contains(name)).copied().collect();
-        let kept = self
-            .typed
-            .0
-            .iter()
-            .filter(|(name, _)| !theirs.contains(&name.as_str()) || mine.contains(&name.as_str()));
-        let taken = now
-            .0
-            .iter()
-            .filter(|(name, _)| theirs.contains(&name.as_str()) && !mine.contains(&name.as_str()));
-        self.typed = Fields(kept.chain(taken).cloned().collect());
+        self.typed = self.typed.merged(&now, |name| theirs.contains(&name) && !mine.contains(&name));
         self.revision = self.listing.revision.to_string();
         let errors = both.iter().map(|name| {
             let theirs = now.all(name).join(", ");
@@ -303,8 +284,7 @@ impl Edit<'_> {
 fn again(error: CallError) -> Result<Outcome, CallError> {
     match error {
         CallError::Refused(refusal) if refusal.status != 404 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            Ok(Outcome::Again(errors_of(&refusal), status))
+            Ok(Outcome::Again(errors_of(&refusal), refusal.status_code()))
         }
         error => Err(error),
     }
@@ -347,7 +327,7 @@ pub(super) async fn save(
         }
         Outcome::Again(errors, status) => {
             let draft = Draft { category, listing: Some(&edit.listing), parts: &parts };
-            let was = encoded(&edit.was);
+            let was = edit.was.encoded();
             let shown =
                 Shown { typed: &edit.typed, was: &was, revision: &edit.revision, errors: &errors, status };
             Ok(draft.show(&console, &user, &shown).await)

@@ -10,7 +10,7 @@ use super::files::download;
 use super::{html_with, optional};
 use crate::Console;
 use crate::api::model::{KnownDriver, Load, Named, Party, Summary};
-use crate::api::{CallError, Caller, Service};
+use crate::api::{CallError, Caller, Reply, Service};
 use crate::loads::ListQuery;
 use crate::user::{Failure, User};
 use crate::views::loads::ListView;
@@ -39,7 +39,7 @@ pub(super) async fn page(
     // A filter that the API refuses is said in its own words.
     if let Err(CallError::Refused(refusal)) = &loads {
         missing.push(sentence(refusal));
-        status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+        status = refusal.status_code();
     }
     let loads = optional(loads, &mut missing)?;
     let summary = optional(summary, &mut missing)?;
@@ -55,7 +55,7 @@ pub(super) async fn page(
         organisations: &organisations,
         missing: &missing,
         position: position.as_ref(),
-        may_write: !is_driver && !user.person.is_viewer && !user.person.is_weigher,
+        may_write: !is_driver && user.person.may_write(),
     };
     Ok(html_with(status, &document(&user, Section::Loads, "Loads", &view.markup())))
 }
@@ -103,10 +103,17 @@ pub(super) async fn find_drivers(caller: &Caller<'_>, are_wanted: bool) -> Vec<(
     if !are_wanted {
         return Vec::new();
     }
-    let found = caller.get::<Vec<KnownDriver>>(Service::Logistics, "/v1/drivers", &[("limit", "100")]).await;
-    let found = found.map(|reply| reply.value).unwrap_or_default();
-    found
-        .into_iter()
-        .map(|driver| (driver.driver_id.clone(), driver.name.unwrap_or(driver.driver_id)))
-        .collect()
+    list_drivers(caller).await.map(|reply| reply.value).unwrap_or_default()
+}
+
+/// Returns the ids and names of drivers in the address book. There is a next page if there are more.
+pub(super) async fn list_drivers(caller: &Caller<'_>) -> Result<Reply<Vec<(String, String)>>, CallError> {
+    let found =
+        caller.get::<Vec<KnownDriver>>(Service::Logistics, "/v1/drivers", &[("limit", "100")]).await?;
+    let named = |driver: KnownDriver| {
+        let name = driver.name.unwrap_or_else(|| driver.driver_id.clone());
+        (driver.driver_id, name)
+    };
+    let value = found.value.into_iter().map(named).collect();
+    Ok(Reply { value, total: found.total, next: found.next })
 }

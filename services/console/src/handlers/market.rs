@@ -7,16 +7,14 @@ use maud::html as markup;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::extract::{PostForm, context, find_user};
-use super::files::download_of;
+use super::extract::{Parameters, PostForm, Visitor, find_user};
+use super::files::{download_of, find_pictures};
 use super::loads::borrowed;
-use super::{html_with, log_away, new_key, optional, see_other};
+use super::{errors_of, html_with, log_away, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::market::{Clusters, Facets, Listing};
-use crate::api::model::FileInfo;
-use crate::api::{CallError, Caller, FieldError, Refusal, Reply, Service, Write, segment, with_query};
+use crate::api::{CallError, Caller, FieldError, Refusal, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::guard::way_back;
 use crate::loads::{FILE_ERROR, FILES};
 use crate::market::{Area, MarketQuery, groups};
 use crate::user::{Failure, User};
@@ -30,20 +28,32 @@ use crate::views::{Section, page as document, visitor};
 
 /// Files of a listing that may be the picture of its card.
 const FILES_OF_CARD: usize = 2;
-/// The most files that system resolves at once.
-const MAX_RESOLVED: usize = 50;
 
 pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result<HttpResponse, Failure> {
-    let user = find_user(&request).await?;
     let query = MarketQuery::parse(request.query_string());
-    let context = context(&request).ok_or_else(|| anyhow::anyhow!("a request without a context"))?;
-    let (caller, path) = match &user {
-        Some(user) => (user.caller(&console.api), "/v1/listings"),
-        None => (Caller::visitor(&console.api, &context), "/v1/public/listings"),
-    };
-    if user.is_none() && query.is_of_members() {
+    if let Some(user) = find_user(&request).await? {
+        let is_saved = Fields::parse(request.query_string().as_bytes()).get("done") == "saved";
+        let done = "The search is saved. It is in Connections, with the number of new listings.";
+        let caller = user.caller(&console.api);
+        return show(&console, &caller, Some(&user), &query, is_saved.then_some(done), None).await;
+    }
+    if query.is_of_members() {
         return Err(Failure::LoggedOut { to: query.path() });
     }
+    let visitor = Visitor::of(&request)?;
+    show(&console, &visitor.caller(&console.api), None, &query, None, None).await
+}
+
+/// Shows the market to a person, or to a visitor. `refusal`: why something was not done.
+pub(super) async fn show(
+    console: &Console,
+    caller: &Caller<'_>,
+    user: Option<&User>,
+    query: &MarketQuery,
+    done: Option<&str>,
+    refusal: Option<&Refusal>,
+) -> Result<HttpResponse, Failure> {
+    let path = if user.is_some() { "/v1/listings" } else { "/v1/public/listings" };
     let shown = query.area().map_or(Area::WHOLE, Area::shown);
     let zoom = shown.zoom();
     let (page, filters) = (query.page(), query.parameters());
@@ -65,13 +75,17 @@ pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result
     );
     let mut status = if listings.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let mut missing = Vec::new();
+    let mut refusals: Vec<_> = refusal.into_iter().collect();
     if let Err(CallError::Refused(refusal)) = &listings {
         // Without a public market, visitors have to log in.
         if user.is_none() && refusal.status == 404 {
             return Err(Failure::LoggedOut { to: query.path() });
         }
+        refusals.push(refusal);
+    }
+    for refusal in refusals {
         missing.push(sentence(refusal));
-        status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+        status = refusal.status_code();
     }
     let listings = optional(listings, &mut missing)?;
     let facets = optional(facets, &mut missing)?.map(|reply| reply.value);
@@ -82,81 +96,39 @@ pub(super) async fn page(console: Data<Console>, request: HttpRequest) -> Result
     let all = all.unwrap_or_default();
     let clusters = optional(clusters, &mut missing)?.map(|reply| reply.value);
     let found = listings.as_ref().map_or(&[][..], |reply| reply.value.as_slice());
-    let pictures = match &user {
+    let pictures = match user {
         Some(_) => {
             let files = found.iter().flat_map(|listing| listing.files.iter().take(FILES_OF_CARD));
             let ids: Vec<_> = files.map(|file| file.id.as_str()).collect();
-            find_pictures(&caller, &ids, &mut missing).await?
+            find_pictures(caller, &ids, &mut missing).await?
         }
         None => Vec::new(),
     };
-    let parameters = Fields::parse(request.query_string().as_bytes());
     let view = MarketView {
-        user: user.as_ref(),
+        user,
         clock: console.clock,
-        query: &query,
+        query,
         listings: listings.as_ref().map(|reply| reply.value.as_slice()),
         pictures: &pictures,
         next: listings.as_ref().and_then(|reply| reply.next.as_deref()),
         total: facets.as_ref().map(|facets| facets.total),
-        groups: &groups(&query, &facets.unwrap_or_default(), &all),
+        groups: &groups(query, &facets.unwrap_or_default(), &all),
         clusters: clusters.as_ref(),
         zoom,
         missing: &missing,
-        done: done(parameters.get("done")),
+        done,
     };
     let body = view.markup();
-    Ok(html_with(
-        status,
-        &match &user {
-            Some(user) => document(user, Section::Market, "Market", &body),
-            None => visitor("Market", &body),
-        },
-    ))
-}
-
-fn done(name: &str) -> Option<&'static str> {
-    let saved = "The search is saved. It is in Connections, with the number of new listings.";
-    (name == "saved").then_some(saved)
-}
-
-/// Returns the ids of those files that are pictures. Without system, none are shown.
-pub(super) async fn find_pictures(
-    caller: &Caller<'_>,
-    ids: &[&str],
-    missing: &mut Vec<String>,
-) -> Result<Vec<String>, Failure> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let body = json!({"ids": ids.iter().take(MAX_RESOLVED).collect::<Vec<_>>(), "brief": true});
-    let path = "/v1/files/resolve";
-    let found = caller.send_json(Service::System, Method::POST, path, Some(&body), Write::default()).await;
-    let found = found.map(|value| Reply { value, total: None, next: None });
-    let found = optional(found, missing)?.map(|reply| reply.value).unwrap_or_default();
-    let found: Vec<FileInfo> = serde_json::from_value(found).unwrap_or_default();
-    let pictures = found.into_iter().filter(|file| file.content_type.starts_with("image/"));
-    Ok(pictures.map(|file| file.id).collect())
-}
-
-/// Puts a listing on the wishlist, or takes it off.
-pub(super) async fn wishlist(
-    console: Data<Console>,
-    form: PostForm,
-    id: Path<String>,
-) -> Result<HttpResponse, Failure> {
-    let PostForm { user, fields } = form;
-    let method = if fields.get("then") == "remove" { Method::DELETE } else { Method::PUT };
-    let path = format!("/v1/listings/{}/wishlist", segment(&id));
-    let caller = user.caller(&console.api);
-    let sent = caller.send_json(Service::Livestock, method, &path, None, Write::default()).await;
-    let place = format!("/market/{}/wishlist", segment(&id));
-    sent.map_err(|error| Failure::from(error).keeping(&place, fields.clone()))?;
-    Ok(see_other(way_back(fields.find("to"))))
+    let page = match user {
+        Some(user) => document(user, Section::Market, "Market", &body),
+        None => visitor("Market", &body),
+    };
+    Ok(html_with(status, &page))
 }
 
 /// Asks how a search is called that is saved.
 pub(super) async fn save_form(user: User, request: HttpRequest) -> Result<HttpResponse, Failure> {
+    only(!user.person.is_weigher)?;
     let query = MarketQuery::parse(request.query_string());
     let first = Fields(vec![("notify".to_owned(), "yes".to_owned())]);
     Ok(show_save(&user, &query, &first, &[], StatusCode::OK))
@@ -190,34 +162,9 @@ pub(super) async fn save(console: Data<Console>, form: PostForm) -> Result<HttpR
     match sent {
         Ok(_) => Ok(see_other(&with_query(&query.path(), &[("done", "saved")]))),
         Err(CallError::Refused(refusal)) => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            Ok(show_save(&user, &query, &fields, &errors_of(&refusal), status))
+            Ok(show_save(&user, &query, &fields, &errors_of(&refusal), refusal.status_code()))
         }
         Err(error) => Err(Failure::from(error).keeping("/market/save", fields)),
-    }
-}
-
-/// Refuses a page to those who may not do what it is for. The services decide all the same.
-pub(super) fn only(is_allowed: bool) -> Result<(), Failure> {
-    if is_allowed {
-        return Ok(());
-    }
-    let message = "You may not do this.".to_owned();
-    Err(CallError::Refused(Box::new(Refusal { status: 403, message, ..Refusal::default() })).into())
-}
-
-/// Returns true for those who may write for an organisation.
-pub(super) fn may_write(user: &User) -> bool {
-    let person = &user.person;
-    person.is_admin || person.organisation_id.is_some() && !person.is_viewer && !person.is_weigher
-}
-
-/// Returns what is wrong with the fields, or with the request as a whole.
-pub(super) fn errors_of(refusal: &Refusal) -> Vec<FieldError> {
-    if refusal.validation.is_empty() {
-        vec![FieldError { path: String::new(), message: sentence(refusal) }]
-    } else {
-        refusal.validation.clone()
     }
 }
 
@@ -225,14 +172,13 @@ pub(super) fn errors_of(refusal: &Refusal) -> Vec<FieldError> {
 pub(super) async fn picture(
     console: Data<Console>,
     request: HttpRequest,
+    Parameters(parameters): Parameters,
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
-    let context = context(&request).ok_or_else(|| anyhow::anyhow!("a request without a context"))?;
-    let caller = Caller::visitor(&console.api, &context);
-    let pairs: Vec<_> = url::form_urlencoded::parse(request.query_string().as_bytes()).into_owned().collect();
-    let query: Vec<_> = pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let visitor = Visitor::of(&request)?;
+    let query: Vec<_> = parameters.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let path = format!("/v1/public/files/{}", segment(&id));
-    let reply = download_of(&caller, &request, (Service::System, &path), &query).await;
+    let reply = download_of(&visitor.caller(&console.api), &request, (Service::System, &path), &query).await;
     if let Err(Failure::Call(CallError::Away { service, cause })) = &reply {
         log_away(*service, cause);
         return Ok(HttpResponse::ServiceUnavailable().finish());

@@ -32,9 +32,9 @@ use common::Pages;
 use maud::Markup;
 use uuid::Uuid;
 
-use crate::api::{CallError, Reply, Service, with_query};
+use crate::api::{CallError, FieldError, Refusal, Reply, Service, with_query};
 use crate::user::Failure;
-use crate::views::messages;
+use crate::views::messages::{self, sentence};
 
 pub(crate) use extract::NewCookies;
 
@@ -68,7 +68,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/market/new/{category}", listing_form::new_form)
         .post("/market/new/{category}", listing_form::create)
         .get("/market/{id}", listing::page)
-        .post("/market/{id}/wishlist", market::wishlist)
+        .post("/market/{id}/wishlist", listing::wishlist)
         .post("/market/{id}/enquire", listing::enquire)
         .post("/market/{id}/answered/{enquiry}", listing::answered)
         .get("/market/{id}/report", listing::report_form)
@@ -101,7 +101,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .post("/operations/log", operations::set_log)
         .post("/operations/cache", operations::clear_cache)
         .get("/board", board::page)
-        .get("/board/sheet", board::sheet)
+        .get("/board/sheet", sheet::day)
         .post("/board/assign", board::assign)
         .get("/import", import::page)
         .post("/import/check", import::check)
@@ -182,5 +182,23 @@ fn optional<T>(
             Ok(None)
         }
         Err(CallError::Refused(_)) => Ok(None),
+    }
+}
+
+/// Refuses a page to those who may not do what it is for. The services decide all the same.
+fn only(is_allowed: bool) -> Result<(), Failure> {
+    if is_allowed {
+        return Ok(());
+    }
+    let message = "You may not do this.".to_owned();
+    Err(CallError::Refused(Box::new(Refusal { status: 403, message, ..Refusal::default() })).into())
+}
+
+/// Returns what is wrong with the fields, or with the request as a whole.
+fn errors_of(refusal: &Refusal) -> Vec<FieldError> {
+    if refusal.validation.is_empty() {
+        vec![FieldError::of_form(sentence(refusal))]
+    } else {
+        refusal.validation.clone()
     }
 }

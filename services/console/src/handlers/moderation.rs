@@ -1,15 +1,15 @@
 //! The queue of reports, for administrators of the marketplace.
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use reqwest::Method;
 use serde_json::json;
 
-use super::extract::PostForm;
+use super::extract::{Parameters, PostForm};
+use super::files::find_pictures;
 use super::listing::listing_path;
-use super::market::{errors_of, find_pictures};
-use super::{html_with, optional, see_other};
+use super::{errors_of, html_with, optional, see_other};
 use crate::Console;
 use crate::api::market::{Listing, Report, Suspended};
 use crate::api::model::Event;
@@ -32,9 +32,8 @@ const MAX_OTHERS: &str = "20";
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
     show(&console, &user, &parameters, None, StatusCode::OK).await
 }
 
@@ -156,12 +155,11 @@ pub(super) async fn decide(console: Data<Console>, form: PostForm) -> Result<Htt
     let decided = match carry_out(&caller, &fields, is_removed, suspends).await {
         Ok(decided) => decided,
         Err(CallError::Refused(refusal)) if ![403, 404].contains(&refusal.status) => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let error = errors_of(&refusal).into_iter().next().unwrap_or_default();
             // The note is the reason of a suspension.
             let is_note = ["note", "reason"].contains(&error.path.as_str());
             let error = if is_note { note_is(error.message) } else { error };
-            return show_again(&console, &user, &fields, &error, status).await;
+            return show_again(&console, &user, &fields, &error, refusal.status_code()).await;
         }
         Err(error) => return Err(Failure::from(error).keeping("/moderation/decide", fields)),
     };
@@ -278,10 +276,9 @@ pub(super) async fn reinstate(console: Data<Console>, form: PostForm) -> Result<
     match caller.send_json(Service::Livestock, Method::POST, &path, None, Write::default()).await {
         Ok(_) => Ok(see_other("/moderation?done=reinstated")),
         Err(CallError::Refused(refusal)) if refusal.status != 403 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let error = errors_of(&refusal).into_iter().next().unwrap_or_default();
             let none = Fields::default();
-            show(&console, &user, &none, Some((&none, &error)), status).await
+            show(&console, &user, &none, Some((&none, &error)), refusal.status_code()).await
         }
         Err(error) => Err(Failure::from(error).keeping("/moderation/reinstate", fields)),
     }

@@ -1,15 +1,14 @@
 //! How the services are doing, for administrators: readiness, figures, log level and cache.
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use actix_web::{HttpRequest, HttpResponse};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::extract::PostForm;
-use super::market::errors_of;
-use super::{html_with, log_away, see_other};
+use super::extract::{Parameters, PostForm};
+use super::{errors_of, html_with, log_away, see_other};
 use crate::Console;
 use crate::api::{CallError, Caller, FieldError, Service, Write, with_query};
 use crate::fields::Fields;
@@ -21,9 +20,8 @@ use crate::views::{Section, page as document};
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
     show(&console, &user, &parameters, &[], StatusCode::OK).await
 }
 
@@ -47,7 +45,7 @@ async fn show(
         done: match parameters.get("done") {
             "log" => Some("The log level is changed."),
             "cache" => Some("The cache is cleared."),
-            "keys" => Some("System reads its keys again."),
+            "keys" => Some("System has read its keys again."),
             _ => None,
         },
     };
@@ -114,8 +112,7 @@ async fn send(
     match caller.send_json(service, method, path, Some(body), Write::default()).await {
         Ok(_) => Ok(see_other(&with_query("/operations", &[("done", done)]))),
         Err(CallError::Refused(refusal)) if refusal.status != 403 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            show(console, user, &Fields::default(), &errors_of(&refusal), status).await
+            show(console, user, &Fields::default(), &errors_of(&refusal), refusal.status_code()).await
         }
         Err(error) => {
             let place = if path == "/v1/cache" { "/operations/cache" } else { "/operations/log" };

@@ -3,18 +3,17 @@
 use std::io;
 use std::time::Duration;
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{Bytes, Data};
-use actix_web::{HttpRequest, HttpResponse};
 use futures_util::future::{join_all, try_join_all};
 use futures_util::stream::{self, Stream};
 use futures_util::{StreamExt, TryStreamExt};
 
-use super::extract::PostForm;
-use super::market::only;
-use super::{html_with, log_away};
+use super::extract::{Parameters, PostForm};
+use super::{html_with, log_away, only};
 use crate::Console;
-use crate::api::{CallError, Caller, Service, segment};
+use crate::api::{CallError, Caller, FieldError, Service, segment};
 use crate::counting::RecordCounter;
 use crate::fields::Fields;
 use crate::user::{Failure, User};
@@ -30,14 +29,13 @@ const MAX_ID_CHARS: usize = 200;
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
 ) -> Result<HttpResponse, Failure> {
     only(user.person.is_admin)?;
-    let parameters = Fields::parse(request.query_string().as_bytes());
     let id = person_of(&parameters);
     let caller = user.caller(&console.api);
     let records = if id.is_empty() { Vec::new() } else { find_records(&caller, &id).await? };
-    Ok(show(&user, &id, &records, &[], None, StatusCode::OK))
+    Ok(show(&user, &id, &records, &[], &[], StatusCode::OK))
 }
 
 fn person_of(fields: &Fields) -> String {
@@ -49,10 +47,10 @@ fn show(
     id: &str,
     records: &[Records],
     erased: &[Erased],
-    error: Option<&str>,
+    errors: &[FieldError],
     status: StatusCode,
 ) -> HttpResponse {
-    let view = PersonalDataView { user, id, records, erased, error };
+    let view = PersonalDataView { user, id, records, erased, errors };
     html_with(status, &document(user, Section::PersonalData, "Personal data", &view.markup()))
 }
 
@@ -101,9 +99,9 @@ async fn find_records(caller: &Caller<'_>, id: &str) -> Result<Vec<Records>, Fai
 pub(super) async fn export(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    let id = person_of(&Fields::parse(request.query_string().as_bytes()));
+    let id = person_of(&parameters);
     if id.is_empty() {
         return Err(Failure::NotFound);
     }
@@ -133,8 +131,9 @@ pub(super) async fn erase(console: Data<Console>, form: PostForm) -> Result<Http
     let id = person_of(&fields);
     let caller = user.caller(&console.api);
     if id.is_empty() || fields.get("confirmation") != id {
-        let error = "Type the user id exactly as it stands above.";
-        return Ok(show(&user, &id, &[], &[], Some(error), StatusCode::BAD_REQUEST));
+        let message = "Type the user id exactly as it stands above.".to_owned();
+        let errors = [FieldError { path: "confirmation".to_owned(), message }];
+        return Ok(show(&user, &id, &[], &[], &errors, StatusCode::BAD_REQUEST));
     }
     let path = format!("/v1/users/{}/erase", segment(&id));
     let erased = Service::ALL.map(async |service| {
@@ -151,5 +150,5 @@ pub(super) async fn erase(console: Data<Console>, form: PostForm) -> Result<Http
     });
     let erased = try_join_all(erased).await;
     let erased = erased.map_err(|error| Failure::from(error).keeping("/personal-data/erase", fields))?;
-    Ok(show(&user, &id, &[], &erased, None, StatusCode::OK))
+    Ok(show(&user, &id, &[], &erased, &[], StatusCode::OK))
 }

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
+use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
-use actix_web::{HttpRequest, HttpResponse};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connections::count;
-use super::extract::PostForm;
-use super::market::{errors_of, may_write, only};
-use super::{html, html_with, new_key, optional, see_other};
+use super::extract::{Parameters, PostForm};
+use super::{errors_of, html, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::connections::Delivery;
 use crate::api::model::Webhook;
@@ -28,9 +27,10 @@ use crate::views::{Section, page as document};
 /// How often, and with which pauses, the outcome of a test is asked for.
 const TEST_POLLS: usize = 16;
 const TEST_PAUSE: Duration = Duration::from_millis(500);
+/// Deliveries on a page.
 const ROWS: &str = "50";
 
-/// The part of an address that names a service.
+/// Returns the service that a part of an address names.
 fn service_of(name: &str) -> Result<Service, Failure> {
     match name {
         "loads" => Ok(Service::Logistics),
@@ -52,10 +52,9 @@ pub(super) struct HookPath {
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
-    request: HttpRequest,
+    Parameters(parameters): Parameters,
     path: Path<HookPath>,
 ) -> Result<HttpResponse, Failure> {
-    let parameters = Fields::parse(request.query_string().as_bytes());
     show(&console, &user, &path, &parameters, &[], StatusCode::OK).await
 }
 
@@ -71,12 +70,9 @@ async fn show(
     let caller = user.caller(&console.api);
     let own = api_path(&path.id);
     let deliveries = format!("{own}/deliveries");
-    let mut query = vec![("limit", ROWS)];
-    let given = [("status", "f:status"), ("event", "f:event"), ("cursor", "cursor")];
-    query.extend(given.iter().filter_map(|(name, parameter)| {
-        let value = parameters.get(name);
-        (!value.is_empty()).then_some((*parameter, value))
-    }));
+    let mut query =
+        parameters.parameters(&[("status", "f:status"), ("event", "f:event"), ("cursor", "cursor")]);
+    query.push(("limit", ROWS));
     let (webhook, listed, delivered, failed) = futures_util::join!(
         caller.get::<Webhook>(service, &own, &[]),
         caller.get::<Vec<Delivery>>(service, &deliveries, &query),
@@ -126,7 +122,7 @@ pub(super) struct ServicePath {
 
 pub(super) async fn new_form(user: User, path: Path<ServicePath>) -> Result<HttpResponse, Failure> {
     let service = service_of(&path.service)?;
-    only(may_write(&user))?;
+    only(user.person.may_write())?;
     Ok(show_form(&user, service, None, &Fields::default(), &[], StatusCode::OK))
 }
 
@@ -138,10 +134,7 @@ fn show_form(
     errors: &[FieldError],
     status: StatusCode,
 ) -> HttpResponse {
-    let was = webhook.map(|webhook| {
-        let fields = initial(webhook);
-        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&fields.0).finish()
-    });
+    let was = webhook.map(|webhook| initial(webhook).encoded());
     let view = WebhookForm { user, service, webhook, was: was.as_deref(), typed, errors, key: &new_key() };
     html_with(status, &document(user, Section::Connections, "Webhook", &view.markup()))
 }
@@ -173,8 +166,7 @@ pub(super) async fn create(
     match caller.send_json(service, Method::POST, "/v1/webhooks", Some(&body), write).await {
         Ok(webhook) => show_secret(&user, service, webhook),
         Err(CallError::Refused(refusal)) => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            Ok(show_form(&user, service, None, &fields, &errors_of(&refusal), status))
+            Ok(show_form(&user, service, None, &fields, &errors_of(&refusal), refusal.status_code()))
         }
         Err(error) => {
             let place = format!("/connections/webhooks/{}/new", segment(&path.service));
@@ -207,7 +199,7 @@ pub(super) async fn edit_form(
     path: Path<HookPath>,
 ) -> Result<HttpResponse, Failure> {
     let service = service_of(&path.service)?;
-    only(may_write(&user))?;
+    only(user.person.may_write())?;
     let caller = user.caller(&console.api);
     let webhook = caller.get::<Webhook>(service, &api_path(&path.id), &[]).await?.value;
     Ok(show_form(&user, service, Some(&webhook), &initial(&webhook), &[], StatusCode::OK))
@@ -269,24 +261,20 @@ pub(super) async fn save(
     match caller.send_json(service, Method::PATCH, &own, Some(&body), write).await {
         Ok(_) => Ok(saved),
         Err(CallError::Refused(refusal)) if refusal.status != 404 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let now = caller.get::<Webhook>(service, &own, &[]).await;
             let now =
                 now.map_err(|error| Failure::from(error).keeping(&format!("{place}/edit"), fields.clone()));
             let now = now?.value;
+            let status = refusal.status_code();
             let errors = if status == StatusCode::PRECONDITION_FAILED {
-                let message = "Somebody else changed it meanwhile. Check it, and save again.".to_owned();
-                vec![FieldError { path: String::new(), message }]
+                vec![FieldError::of_form("Somebody else changed it meanwhile. Check it, and save again.")]
             } else {
                 errors_of(&refusal)
             };
             // What only others changed is taken over.
-            let theirs = initial(&now);
-            let is_mine =
-                |name: &str| !FIELDS.iter().any(|(own, _)| *own == name) || !is_same(&fields, &was, name);
-            let mine = fields.0.iter().filter(|(name, _)| is_mine(name));
-            let taken = theirs.0.iter().filter(|(name, _)| !is_mine(name));
-            let typed = Fields(mine.chain(taken).cloned().collect());
+            let is_theirs =
+                |name: &str| FIELDS.iter().any(|(own, _)| *own == name) && is_same(&fields, &was, name);
+            let typed = fields.merged(&initial(&now), is_theirs);
             Ok(show_form(&user, service, Some(&now), &typed, &errors, status))
         }
         Err(error) => Err(Failure::from(error).keeping(&format!("{place}/edit"), fields)),
@@ -311,14 +299,12 @@ pub(super) async fn act(
     let service = service_of(&name)?;
     let caller = user.caller(&console.api);
     let (own, place) = (api_path(&id), hook_path(service, &id));
-    let is_action = ["test", "rotate", "enable", "disable", "delete", "redeliver"].contains(&action.as_str());
-    if !is_action {
+    if !["test", "rotate", "enable", "disable", "delete", "redeliver"].contains(&action.as_str()) {
         return Err(Failure::NotFound);
     }
     let since = parse_date(fields.get("since"));
     if action == "redeliver" && since.is_none() {
-        let message = "The day is not a date: write it as 10 Dec 2026.".to_owned();
-        let errors = [FieldError { path: String::new(), message }];
+        let errors = [FieldError::of_form("The day is not a date: write it as 10 Dec 2026.")];
         let path = HookPath { service: name, id };
         return show(&console, &user, &path, &Fields::default(), &errors, StatusCode::BAD_REQUEST).await;
     }
@@ -347,9 +333,9 @@ pub(super) async fn act(
     let answer = match sent {
         Ok(answer) => answer,
         Err(CallError::Refused(refusal)) if refusal.status != 404 => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
             let path = HookPath { service: name, id };
-            return show(&console, &user, &path, &Fields::default(), &errors_of(&refusal), status).await;
+            let (errors, status) = (errors_of(&refusal), refusal.status_code());
+            return show(&console, &user, &path, &Fields::default(), &errors, status).await;
         }
         Err(error) => return Err(Failure::from(error).keeping(&format!("{place}/{action}"), fields)),
     };
@@ -458,8 +444,7 @@ pub(super) async fn redeliver(
             Ok(see_other(&place))
         }
         Err(CallError::Refused(refusal)) if ![403, 404].contains(&refusal.status) => {
-            let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-            show_delivery(&console, &user, &path, &errors_of(&refusal), status).await
+            show_delivery(&console, &user, &path, &errors_of(&refusal), refusal.status_code()).await
         }
         Err(error) => Err(Failure::from(error).keeping(&format!("{place}/redeliver"), fields)),
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::actions::{Action, editable};
 use crate::api::FieldError;
 use crate::api::model::{Load, Quality};
-use crate::fields::Fields;
+use crate::fields::{self, Fields, field, required};
 use crate::format::{Clock, NumberError, parse_number, typed_number, typed_tonnes};
 use crate::session::Person;
 
@@ -61,14 +61,8 @@ pub(crate) const REJECTIONS: [(&str, &str); 7] = [
     ("other", "Something else"),
 ];
 
-/// A field of a form. Its name is the path of the member in the API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
-    pub(crate) name: &'static str,
-    pub(crate) label: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) is_required: bool,
-}
+/// A field of a form of loads.
+pub(crate) type Field = fields::Field<Kind>;
 
 /// What a field takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,14 +85,6 @@ pub(crate) enum Kind {
 
 /// The zone of times in forms, unless [`Form::in_zone`] sets another.
 const LONDON: Clock = Clock { zone: chrono_tz::Europe::London };
-
-const fn field(name: &'static str, label: &'static str, kind: Kind) -> Field {
-    Field { name, label, kind, is_required: false }
-}
-
-const fn required(name: &'static str, label: &'static str, kind: Kind) -> Field {
-    Field { name, label, kind, is_required: true }
-}
 
 const EDIT: [Field; 12] = [
     required("reference", "Reference", Kind::Text),

@@ -7,13 +7,13 @@ use crate::format::typed_number;
 /// The fields of weights, which a driver types in kilograms and the API takes in tonnes.
 pub(crate) const WEIGHTS: [&str; 3] = ["weightGross", "weightTare", "weightNet"];
 
-/// Below it, a weight was probably typed in tonnes.
+/// The least weight in kilograms. A smaller number was probably typed in tonnes.
 const LEAST: u32 = 100;
 
 /// Reads a typed weight: `43780`, `43 780`, `43,780` or `43.780`.
 ///
 /// # Errors
-/// What to do, for the person who typed it.
+/// What is wrong, and what to type instead.
 fn parse(text: &str) -> Result<u32, &'static str> {
     let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
     let text = text.strip_suffix("kg").unwrap_or(&text);
@@ -32,7 +32,7 @@ fn parse(text: &str) -> Result<u32, &'static str> {
 /// Returns the fields with weights in tonnes. The net weight is the difference of the others if it is left out.
 ///
 /// # Errors
-/// The weights that are none.
+/// The texts that are no weights.
 pub(crate) fn in_tonnes(typed: &Fields) -> Result<Fields, Vec<FieldError>> {
     let (mut fields, mut errors) = (Vec::new(), Vec::new());
     let [mut gross, mut tare, mut net] = [None; 3];

@@ -1,6 +1,7 @@
 //! The fields of each category of listings. The name of a field is the path of the member in the API.
 
 use crate::api::market::Listing;
+use crate::fields::{self, field, required};
 
 /// The field with the currency of all amounts.
 pub(super) const CURRENCY: &str = "price.currency";
@@ -19,14 +20,8 @@ pub(crate) struct Category {
     fields: &'static [&'static [Field]],
 }
 
-/// A field.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
-    pub(crate) name: &'static str,
-    pub(crate) label: &'static str,
-    pub(crate) kind: Kind,
-    pub(crate) is_required: bool,
-}
+/// A field of a form of listings.
+pub(crate) type Field = fields::Field<Kind>;
 
 /// What a field takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +44,6 @@ pub(crate) enum Kind {
     Joined(&'static [(&'static str, &'static str)]),
     /// Parts of the category, by the ids that the API lists.
     Parts,
-}
-
-const fn field(name: &'static str, label: &'static str, kind: Kind) -> Field {
-    Field { name, label, kind, is_required: false }
-}
-
-const fn required(name: &'static str, label: &'static str, kind: Kind) -> Field {
-    Field { name, label, kind, is_required: true }
 }
 
 const OFFER: [Field; 1] =

@@ -49,6 +49,26 @@ impl Person {
         })
     }
 
+    /// Returns true if a role keeps the person from most writing.
+    pub(crate) fn is_restricted(&self) -> bool {
+        self.is_viewer || self.is_weigher
+    }
+
+    /// Returns true if the person may write for an organisation.
+    pub(crate) fn may_write(&self) -> bool {
+        self.is_admin || self.organisation_id.is_some() && !self.is_restricted()
+    }
+
+    /// Returns true if the person may change what belongs to this organisation.
+    pub(crate) fn may_change(&self, organisation_id: Option<&str>) -> bool {
+        self.may_write() && (self.is_admin || self.acts_for(organisation_id))
+    }
+
+    /// Returns true if the person may ask about or report what belongs to this organisation.
+    pub(crate) fn may_ask(&self, organisation_id: Option<&str>) -> bool {
+        !self.is_restricted() && !self.acts_for(organisation_id)
+    }
+
     /// Returns what identifies the person and the organisation, for forms that nobody else may send.
     pub(crate) fn form_owner(&self) -> String {
         format!("{}\n{}", self.id, self.organisation_id.as_deref().unwrap_or_default())

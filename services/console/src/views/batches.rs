@@ -2,11 +2,12 @@
 
 use maud::{Markup, html};
 
-use super::layout::form_token;
+use super::layout::{form_token, module};
 use super::loads::counted;
 use crate::api::batch::{StoredBatch, Undone};
 use crate::api::model::Summary;
 use crate::api::{segment, with_query};
+use crate::fields::Fields;
 use crate::format::Clock;
 use crate::user::User;
 
@@ -58,12 +59,21 @@ pub(crate) fn arrived(batch: &StoredBatch) -> Markup {
         p.notice role="status" data-import-done {
             (counted(batch.count, "new load")) ", " (counted(batch.updated, "changed load")) "."
         }
+        (actions(Some(&batch.id).filter(|_| batch.count > 0)))
+        (module("import.js"))
+    }
+}
+
+/// Returns what can be done after an import. `id`: that of an import with new loads.
+pub(super) fn actions(id: Option<&String>) -> Markup {
+    html! {
         div.actions {
-            a.btn.primary href=(with_query("/loads", &[("batch", &batch.id)])) { "Show the new loads" }
-            a.btn.danger href={ "/import/batches/" (segment(&batch.id)) "/undo" } { "Undo this import" }
+            @if let Some(id) = id {
+                a.btn.primary href=(with_query("/loads", &[("batch", id)])) { "Show the new loads" }
+                a.btn.danger href={ "/import/batches/" (segment(id)) "/undo" } { "Undo this import" }
+            }
             a.btn href="/import" { "Import another file" }
         }
-        (super::layout::module("import.js"))
     }
 }
 
@@ -138,7 +148,27 @@ impl Undo<'_> {
     }
 }
 
-/// Returns what became of an import.
+/// Returns the page of an undoing that takes longer. It sends the form again by itself: with the same key, the form
+/// asks for the outcome.
+pub(crate) fn undoing(user: &User, action: &str, list: &str, sent: &Fields) -> Markup {
+    html! {
+        div.head { h1 { "The import is being undone" } }
+        p.notice role="status" {
+            "Large imports take a minute or two. You can leave this page: the loads are cancelled all the same."
+        }
+        form method="post" action=(action) {
+            (form_token(user))
+            @for name in ["key", "reason"] { input type="hidden" name=(name) value=(sent.get(name)); }
+            div.actions {
+                button data-again { "Is it done?" }
+                a.btn href=(list) { "Show the cancelled loads" }
+            }
+        }
+        (module("import.js"))
+    }
+}
+
+/// Returns what became of the loads of an import that was undone.
 pub(crate) fn undone(done: &Undone, list: &str) -> Markup {
     html! {
         div.head { h1 { "Undone" } }

@@ -3,10 +3,11 @@
 use chrono::Days;
 use maud::{Markup, html};
 
+use super::forms::notices;
 use super::layout::{form_token, module, status};
 use super::loads::counted;
 use crate::api::model::{Load, Weight};
-use crate::api::{segment, with_query};
+use crate::api::{FieldError, segment, with_query};
 use crate::format::{Clock, number, tonnes, typed_date};
 use crate::loads::{BoardQuery, By};
 use crate::user::User;
@@ -25,6 +26,16 @@ impl Column {
     pub(crate) fn unassigned() -> Self {
         Self { id: String::new(), name: String::new(), loads: Vec::new() }
     }
+
+    /// Returns the column of loads that may have a driver or none.
+    pub(crate) fn of_unknown_drivers(loads: Vec<Load>) -> Self {
+        Self { id: String::new(), name: "Driver not known".to_owned(), loads }
+    }
+
+    /// Returns false for a haulier without an id, nobody of which has access, and for drivers that are not known.
+    fn is_target(&self) -> bool {
+        !self.id.is_empty() || self.name.is_empty()
+    }
 }
 
 /// What the board shows.
@@ -40,9 +51,9 @@ pub(crate) struct BoardView<'a> {
     /// Whether all loads of the days are shown.
     pub(crate) is_complete: bool,
     pub(crate) missing: &'a [String],
-    /// The reference of a load that was assigned.
+    /// A sentence on what was done.
     pub(crate) done: Option<&'a str>,
-    pub(crate) error: Option<&'a str>,
+    pub(crate) errors: &'a [FieldError],
     /// The beginning of the idempotency keys of the forms.
     pub(crate) key: &'a str,
 }
@@ -65,8 +76,8 @@ impl BoardView<'_> {
                 }
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
-            @if let Some(error) = self.error { p.notice.bad role="alert" { (error) } }
-            @if let Some(done) = self.done { p.notice role="status" { (done) " is assigned." } }
+            (notices(self.errors))
+            @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @if !self.is_complete {
                 p.notice.bad role="status" {
                     "There are more loads than a board shows. Choose a day instead of a week, or look in Loads."
@@ -98,10 +109,8 @@ impl BoardView<'_> {
         let Column { id, name, loads } = column;
         let planned: f64 = loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         let is_named = !name.is_empty();
-        // Nobody of a haulier without an id has access, so nothing can be sent to it.
-        let takes = self.may_write && (!id.is_empty() || !is_named);
         html! {
-            section.column data-to=[takes.then_some(id)] {
+            section.column data-to=[(self.may_write && column.is_target()).then_some(id)] {
                 header {
                     h2 {
                         @if is_named { (name) } @else if self.by == By::Driver { "No driver yet" } @else { "No haulier yet" }
@@ -115,6 +124,9 @@ impl BoardView<'_> {
                         a href=(with_query("/board/sheet", &pairs)) { "Print" span.hidden { " the loads of " (name) } }
                     }
                 }
+                @if self.by == By::Driver && !column.is_target() {
+                    p.muted { "Not every driver could be looked up. Open a load to see whether it has one." }
+                }
                 @for load in loads { (self.card(load, column)) }
                 @if loads.is_empty() { p.muted { "Nothing." } }
             }
@@ -123,11 +135,11 @@ impl BoardView<'_> {
 
     fn card(&self, load: &Load, column: &Column) -> Markup {
         let place = |place: Option<&String>| place.map_or("?", String::as_str).to_owned();
-        let is_open = match self.by {
+        let can_change = match self.by {
             By::Haulier => load.status == "upcoming",
-            By::Driver => ["upcoming", "collected"].contains(&load.status.as_str()),
+            By::Driver => column.is_target() && ["upcoming", "collected"].contains(&load.status.as_str()),
         };
-        let may_assign = self.may_write && is_open;
+        let may_assign = self.may_write && can_change;
         html! {
             article.card draggable=[may_assign.then_some("true")] data-load=(load.id) {
                 div {

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::forms::{capital, notices};
+use super::forms::{TextField, other_notices};
 use super::layout::form_token;
 use crate::api::FieldError;
 use crate::fields::Fields;
@@ -30,10 +30,9 @@ impl ChoiceView<'_> {
         let chosen = self.typed.get("choice");
         let is_chosen =
             |value: &str| if chosen.is_empty() { self.choices.len() == 1 } else { chosen == value };
-        let (placed, others): (Vec<_>, Vec<_>) =
-            self.errors.iter().cloned().partition(|error| error.path == "message" && self.message.is_some());
+        let placed = ["message"];
         html! {
-            (notices(&others))
+            (other_notices(self.errors, if self.message.is_some() { &placed } else { &[] }))
             form.fields.card.pad method="post" action=(self.action) {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
@@ -47,11 +46,7 @@ impl ChoiceView<'_> {
                     }
                 }
                 @if let Some(label) = self.message {
-                    div.field.long.wrong[!placed.is_empty()] {
-                        label for="f-message" { (label) }
-                        textarea #f-message name="message" rows="3" { (self.typed.get("message")) }
-                        @for error in &placed { p.error { (capital(&error.message)) } }
-                    }
+                    (TextField::new("message", label, self.typed, self.errors).lines(3))
                 }
                 div.actions {
                     button.primary { (self.submit) }

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::forms::{capital, notices};
+use super::forms::{TextField, notices, other_notices};
 use super::layout::form_token;
 use super::listing::curl;
 use crate::api::connections::{SavedSearch, ServiceAccount};
 use crate::api::model::Webhook;
-use crate::api::{FieldError, Service, segment};
+use crate::api::{FieldError, Reply, Service, segment, with_query};
 use crate::fields::Fields;
 use crate::format::Clock;
 use crate::market::MarketQuery;
@@ -58,14 +58,14 @@ pub(crate) fn service_slug(service: Service) -> &'static str {
 pub(crate) struct Connections<'a> {
     pub(crate) user: &'a User,
     pub(crate) clock: Clock,
-    pub(crate) hooks: &'a [Hook],
-    pub(crate) accounts: Option<&'a [ServiceAccount]>,
-    pub(crate) searches: &'a [SavedSearch],
+    /// Webhooks of loads and of the market.
+    pub(crate) hooks: [Option<&'a Reply<Vec<Hook>>>; 2],
+    pub(crate) accounts: Option<&'a Reply<Vec<ServiceAccount>>>,
+    pub(crate) searches: Option<&'a Reply<Vec<SavedSearch>>>,
     pub(crate) missing: &'a [String],
     pub(crate) errors: &'a [FieldError],
     pub(crate) key: &'a str,
     pub(crate) done: Option<&'a str>,
-    pub(crate) may_write: bool,
 }
 
 impl Connections<'_> {
@@ -76,7 +76,13 @@ impl Connections<'_> {
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (notices(self.errors))
-            @for hook in self.hooks.iter().filter(|hook| hook.is_disabled()) { (banner(hook)) }
+            @for hook in self.hooks().filter(|hook| hook.is_disabled()) {
+                (banner(hook, &html! {
+                    a href=(hook_path(hook.service, &hook.webhook.id)) {
+                        (if self.user.person.may_write() { "Switch it on again" } else { "Open it" })
+                    }
+                }))
+            }
             div.grid {
                 (self.webhooks())
                 (self.accounts())
@@ -85,23 +91,27 @@ impl Connections<'_> {
         }
     }
 
+    fn hooks(&self) -> impl Iterator<Item = &Hook> {
+        self.hooks.iter().flatten().flat_map(|reply| &reply.value)
+    }
+
     fn webhooks(&self) -> Markup {
         html! {
             section.card {
                 header {
                     h2 { "Webhooks" }
-                    @if self.may_write {
+                    @if self.user.person.may_write() {
                         span {
                             a href="/connections/webhooks/loads/new" { "New, for loads" } " · "
                             a href="/connections/webhooks/market/new" { "New, for the market" }
                         }
                     }
                 }
-                @if self.hooks.is_empty() {
+                @if self.hooks().next().is_none() {
                     p.pad.muted { "A webhook tells another program of yours at once what happens to your loads and listings." }
                 }
                 ul.list {
-                    @for hook in self.hooks {
+                    @for hook in self.hooks() {
                         li {
                             div {
                                 a.main href=(hook_path(hook.service, &hook.webhook.id)) { (hook.webhook.url) }
@@ -118,6 +128,8 @@ impl Connections<'_> {
                         }
                     }
                 }
+                (more("loads", "webhooks for loads", self.hooks[0]))
+                (more("market", "webhooks for the market", self.hooks[1]))
             }
         }
     }
@@ -128,10 +140,11 @@ impl Connections<'_> {
             section.card {
                 header {
                     h2 { "Service accounts" }
-                    @if self.user.person.organisation_id.is_some() && self.may_write { a href="/connections/accounts/new" { "New" } }
+                    @if self.user.person.organisation_id.is_some() && self.user.person.may_write() { a href="/connections/accounts/new" { "New" } }
                 }
-                @if accounts.is_empty() { p.pad.muted { "With a service account, a program of yours logs in by itself." } }
-                ul.list { @for account in accounts { (self.account(account)) } }
+                @if accounts.value.is_empty() { p.pad.muted { "With a service account, a program of yours logs in by itself." } }
+                ul.list { @for account in &accounts.value { (self.account(account)) } }
+                (more("accounts", "service accounts", Some(accounts)))
             }
         }
     }
@@ -154,7 +167,7 @@ impl Connections<'_> {
                         Some(at) => { "used " (self.clock.time(at)) },
                         None => "never used",
                     }
-                    @if self.may_write {
+                    @if self.user.person.may_write() {
                         details.menu {
                             summary.btn { "Change" span.hidden { " " (account.name) } }
                             div.card.pad {
@@ -164,7 +177,7 @@ impl Connections<'_> {
                                     input type="hidden" name="key" value={ (self.key) "-" (account.id) };
                                     button { "New secret" }
                                 }
-                                p { "Deleted, the program is out within 10 minutes." }
+                                p { "Once the account is deleted, the program can do nothing more after 10 minutes." }
                                 form method="post" action={ (path) "/delete" } { (form_token(self.user)) button.danger { "Delete" } }
                             }
                         }
@@ -175,11 +188,13 @@ impl Connections<'_> {
     }
 
     fn searches(&self) -> Markup {
+        let searches = self.searches.map_or(&[][..], |reply| &reply.value);
         html! {
             section.card {
                 header { h2 { "Saved searches" } a href="/market" { "Search the market" } }
-                @if self.searches.is_empty() { p.pad.muted { "Search the market, then save the search: new listings are counted here." } }
-                ul.list { @for search in self.searches { (self.search(search)) } }
+                @if searches.is_empty() { p.pad.muted { "Search the market, then save the search: new listings are counted here." } }
+                ul.list { @for search in searches { (self.search(search)) } }
+                (more("searches", "saved searches", self.searches))
             }
         }
     }
@@ -209,15 +224,24 @@ impl Connections<'_> {
     }
 }
 
-/// Returns the banner of a webhook that is switched off.
-pub(crate) fn banner(hook: &Hook) -> Markup {
+/// Returns the link to the next page of a list, whose cursor has this name in the address.
+fn more<T>(name: &str, entries: &str, list: Option<&Reply<Vec<T>>>) -> Markup {
+    html! {
+        @if let Some(cursor) = list.and_then(|reply| reply.next.as_deref()) {
+            p.pad { a rel="next" href=(with_query("/connections", &[(name, cursor)])) { "More " (entries) } }
+        }
+    }
+}
+
+/// Returns the banner of a webhook that is switched off, with a link if there is one.
+pub(crate) fn banner(hook: &Hook, link: &Markup) -> Markup {
     html! {
         div.notice.bad role="alert" {
             "The webhook to " b { (hook.webhook.url) } " is switched off"
             @if let Some(reason) = &hook.webhook.disabled_reason { ": " (reason) }
             ". "
             @if let Some(failed) = hook.failed.filter(|failed| *failed > 0) { (counted(failed, "event")) " did not arrive. " }
-            a href=(hook_path(hook.service, &hook.webhook.id)) { "Switch it on again" }
+            (link)
         }
     }
 }
@@ -233,22 +257,16 @@ pub(crate) struct AccountForm<'a> {
 impl AccountForm<'_> {
     /// Returns the form.
     pub(crate) fn markup(&self) -> Markup {
-        let error = self.errors.iter().find(|error| error.path == "name");
-        let others: Vec<_> = self.errors.iter().filter(|error| error.path != "name").cloned().collect();
+        let name = TextField::new("name", "Name", self.typed, self.errors).needed();
         let roles = self.typed.all("roles");
         html! {
             p.trail { a href="/connections" { "Connections" } }
             div.head { h1 { "New service account" } }
-            (notices(&others))
+            (other_notices(self.errors, &["name"]))
             form.fields.card.pad method="post" action="/connections/accounts/new" {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
-                div.field.wrong[error.is_some()] {
-                    label for="f-name" { "Name " span.muted { "(needed)" } }
-                    input #f-name name="name" value=(self.typed.get("name")) autocomplete="off" autofocus[error.is_some()]
-                        aria-describedby=[error.map(|_| "error-name")];
-                    @if let Some(error) = error { p.error #error-name { (capital(&error.message)) } }
-                }
+                (name.line())
                 fieldset {
                     legend { "What the program may do" }
                     @for (role, label) in ROLES {

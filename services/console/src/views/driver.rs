@@ -13,7 +13,7 @@ use crate::format::{Clock, tonnes};
 use crate::loads::{Action, FILES, REJECTIONS};
 use crate::user::User;
 
-/// Where a postcode leads to: the map that the phone has.
+/// The map that a postcode opens, which depends on the phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Map {
     Apple,
@@ -51,11 +51,11 @@ pub(crate) struct ListView<'a> {
     pub(crate) user: &'a User,
     pub(crate) clock: Clock,
     pub(crate) today: NaiveDate,
-    /// What is before the driver, soonest first; `None` if logistics is away.
+    /// Loads that are not done yet, soonest first; `None` if logistics is away.
     pub(crate) open: Option<&'a [Load]>,
-    /// What is done today.
+    /// Loads that were done today.
     pub(crate) done: &'a [Load],
-    /// Whether there are more loads before the driver than the page shows.
+    /// Whether the page shows only some of the loads that are not done yet.
     pub(crate) is_cut: bool,
     /// What has just been recorded.
     pub(crate) recorded: Option<Action>,
@@ -87,7 +87,7 @@ impl ListView<'_> {
                 @for load in &next { (self.card(load)) }
             }
             @if self.is_cut {
-                p.notice { "Only the first " (open.len()) " loads are here. More appear when these are done." }
+                p.notice { "These are the first " (open.len()) " loads. The others appear when these are done." }
             }
             @if !self.done.is_empty() {
                 h2 { "Done today" }
@@ -107,7 +107,7 @@ impl ListView<'_> {
         html! {
             section.card {
                 p { "There is no load for you at the moment. Loads appear here when an office sends them to you." }
-                p { "The office needs your id for it: " b { (person.id) } }
+                p { "The office needs your id to send you one: " b { (person.id) } }
                 @if person.organisation_id.is_some() {
                     p { a href="/loads" { "All loads of your organisation" } }
                 } @else {
@@ -257,7 +257,7 @@ impl FormView<'_> {
     fn photograph(&self) -> Markup {
         let fields = html! {
             h2 { "Step 1 of 2: the ticket" }
-            // What was typed in the second step already.
+            // What was typed in the second step before the way back.
             @for field in FIELDS {
                 @if let Some(value) = self.typed.find(field.name) { input type="hidden" name=(field.name) value=(value); }
             }
@@ -345,8 +345,8 @@ const FIELDS: [Field; 5] = [
     Field { name: "weightGross", label: "Gross, kg", is_text: false },
     Field { name: "weightTare", label: "Tare, kg", is_text: false },
     Field { name: "weightNet", label: "Net, kg, if the ticket has only that", is_text: false },
-    Field { name: "ticketNumber", label: "Number of the ticket", is_text: true },
-    Field { name: "vehicleRegistration", label: "Registration of the lorry", is_text: true },
+    Field { name: "ticketNumber", label: "Ticket number", is_text: true },
+    Field { name: "vehicleRegistration", label: "Lorry registration", is_text: true },
 ];
 
 /// Returns an error as a sentence, for a page that does not show its field.

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::forms::notices;
 use super::layout::form_token;
 use crate::api::market::{Enquiry, Listing};
-use crate::api::{segment, with_query};
+use crate::api::{FieldError, segment, with_query};
 use crate::format::Clock;
 use crate::market::title;
 use crate::user::User;
@@ -34,6 +35,7 @@ pub(crate) struct EnquiriesView<'a> {
     pub(crate) listings: &'a [Listing],
     pub(crate) next: Option<&'a str>,
     pub(crate) missing: &'a [String],
+    pub(crate) errors: &'a [FieldError],
 }
 
 impl EnquiriesView<'_> {
@@ -43,6 +45,7 @@ impl EnquiriesView<'_> {
             p.trail { a href="/market" { "Market" } }
             div.head { h1 { "Enquiries" } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            (notices(self.errors))
             div.filters {
                 @for view in &VIEWS {
                     a.chip.on[view.name == self.chosen.name] href=(path(view, None))
@@ -73,7 +76,9 @@ impl EnquiriesView<'_> {
                 span.go {
                     @match &enquiry.answered_at {
                         Some(at) => small { "answered " (self.clock.time(at)) },
-                        None if is_received => (answer_button(self.user, enquiry, &path(self.chosen, None))),
+                        None if is_received && self.user.person.may_write() => {
+                            (answer_button(self.user, enquiry, &path(self.chosen, None)))
+                        },
                         None => small { "not marked as answered" },
                     }
                 }

@@ -65,15 +65,12 @@ impl FormView<'_> {
         let error = self.errors.iter().find(|error| error.path == field.name);
         let conflict = self.conflicts.iter().find(|conflict| conflict.name == field.name);
         let described = error.map(|_| format!("error-{}", field.name));
-        let is_first =
-            error.is_some() && self.errors.first().map(|first| &first.path) == error.map(|own| &own.path);
+        let is_first = self.errors.first().is_some_and(|first| first.path == field.name);
         html! {
             div.field.wrong[error.is_some()].long[field.kind == Kind::LongText] {
-                label for={ "f-" (field.name) } { (field.label) @if field.is_required { " " span.muted { "(needed)" } } }
+                (label(field.name, field.label, field.is_required))
                 (self.input(field, value, described.as_deref(), is_first))
-                @if let Some(error) = error {
-                    p.error id={ "error-" (field.name) } { (capital(&error.message)) }
-                }
+                (error_line(field.name, error))
                 @if let Some(conflict) = conflict { (choice(value, conflict)) }
             }
         }
@@ -124,9 +121,10 @@ impl FormView<'_> {
                     @let error = self.errors.iter().find(|error| error.path == name);
                     @let conflict = self.conflicts.iter().find(|conflict| conflict.name == name);
                     div.field.wrong[error.is_some()] {
-                        label for={ "f-" (name) } { (label) }
-                        input.num id={ "f-" (name) } name=(name) type="text" value=(value(measure)) autocomplete="off";
-                        @if let Some(error) = error { p.error { (capital(&error.message)) } }
+                        (self::label(&name, label, false))
+                        input.num id={ "f-" (name) } name=(name) type="text" value=(value(measure)) autocomplete="off"
+                            aria-describedby=[error.map(|_| format!("error-{name}"))];
+                        (error_line(&name, error))
                         @if let Some(conflict) = conflict { (choice(value(measure), conflict)) }
                     }
                 }
@@ -144,8 +142,9 @@ impl FormView<'_> {
                     label { input type="checkbox" name=(FILES) value=(file) checked; " " (name) " (stored)" }
                 }
                 label for="f-file" { "Picture of the ticket, or other files" }
-                input #f-file type="file" name="file" multiple accept="image/*,application/pdf";
-                @if let Some(error) = error { p.error { (capital(&error.message)) } }
+                input #f-file type="file" name="file" multiple accept="image/*,application/pdf"
+                    aria-describedby=[error.map(|_| "error-files")];
+                (error_line(FILES, error))
             }
         }
     }
@@ -177,6 +176,85 @@ fn choice(mine: &str, conflict: &Conflict) -> Markup {
             label { input type="radio" name=(name) value="theirs"; " Take theirs: " b { (shown(&conflict.theirs)) } }
         }
     }
+}
+
+/// A text field with its label and what is wrong with it.
+#[derive(Clone, Copy)]
+pub(crate) struct TextField<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) label: &'a str,
+    pub(crate) value: &'a str,
+    pub(crate) error: Option<&'a FieldError>,
+    pub(crate) is_needed: bool,
+    pub(crate) has_focus: bool,
+    /// What browsers fill in by themselves.
+    pub(crate) autocomplete: &'a str,
+}
+
+impl<'a> TextField<'a> {
+    /// Returns a field of a form, which has the focus if the first error is its own.
+    pub(crate) fn new(name: &'a str, label: &'a str, typed: &'a Fields, errors: &'a [FieldError]) -> Self {
+        let has_focus = errors.first().is_some_and(|first| first.path == name);
+        let error = errors.iter().find(|error| error.path == name);
+        let value = typed.get(name);
+        Self { name, label, value, error, is_needed: false, has_focus, autocomplete: "off" }
+    }
+
+    /// Returns it as one that has to be filled in.
+    pub(crate) fn needed(self) -> Self {
+        Self { is_needed: true, ..self }
+    }
+
+    /// Returns it with one line.
+    pub(crate) fn line(self) -> Markup {
+        self.with(&html! {
+            input id=(self.id()) name=(self.name) value=(self.value) required[self.is_needed] autofocus[self.has_focus]
+                autocomplete=(self.autocomplete) aria-describedby=[self.described()];
+        })
+    }
+
+    /// Returns it with several lines.
+    pub(crate) fn lines(self, rows: u8) -> Markup {
+        self.with(&html! {
+            textarea id=(self.id()) name=(self.name) rows=(rows) required[self.is_needed] autofocus[self.has_focus]
+                aria-describedby=[self.described()] { (self.value) }
+        })
+    }
+
+    fn with(self, input: &Markup) -> Markup {
+        html! {
+            div.field.long.wrong[self.error.is_some()] {
+                (label(self.name, self.label, self.is_needed))
+                (input)
+                (error_line(self.name, self.error))
+            }
+        }
+    }
+
+    fn id(self) -> String {
+        format!("f-{}", self.name)
+    }
+
+    fn described(self) -> Option<String> {
+        self.error.map(|_| format!("error-{}", self.name))
+    }
+}
+
+/// Returns the label of a field.
+pub(super) fn label(name: &str, text: &str, is_needed: bool) -> Markup {
+    html! { label for={ "f-" (name) } { (text) @if is_needed { " " span.muted { "(needed)" } } } }
+}
+
+/// Returns what is wrong with a field.
+pub(super) fn error_line(name: &str, error: Option<&FieldError>) -> Markup {
+    html! { @if let Some(error) = error { p.error id={ "error-" (name) } { (capital(&error.message)) } } }
+}
+
+/// Returns the errors that belong to none of these fields.
+pub(crate) fn other_notices(errors: &[FieldError], fields: &[&str]) -> Markup {
+    let is_other =
+        |error: &&FieldError| !fields.iter().any(|field| error.path.split('[').next() == Some(field));
+    notices(&errors.iter().filter(is_other).cloned().collect::<Vec<_>>())
 }
 
 /// Returns errors that belong to no field.

@@ -6,7 +6,6 @@ use super::batches;
 use super::layout::{form_token, module};
 use super::loads::counted;
 use crate::api::batch::{RecognisedFile, StoredBatch};
-use crate::api::with_query;
 use crate::fields::Fields;
 use crate::format::Clock;
 use crate::import::{Draft, NOT_READ, column_label};
@@ -143,19 +142,33 @@ pub(super) fn choices(name: &str, choices: &[(&str, &str)], chosen: &str) -> Mar
     }
 }
 
-/// Returns the page of an import that takes longer. It looks for the import by itself.
-pub(crate) fn running(since: &str) -> Markup {
-    let again = with_query("/import/wait", &[("since", since)]);
+/// Returns the page of an import that takes longer. It opens the page that looks for the import by itself, if there is
+/// one.
+pub(crate) fn running(again: Option<&str>) -> Markup {
     html! {
         div.head { h1 { "The import is running" } }
-        p.notice role="status" data-refresh=(again) {
+        p.notice role="status" {
             "Large sheets take a minute or two. You can leave this page: the import goes on, and appears under Import."
         }
-        p { a.btn href=(again) { "Has it arrived?" } }
-        p.muted {
-            "If it is not there after ten minutes, send the file again. Rows that are stored already stay as they are."
+        p {
+            @match again {
+                Some(again) => a.btn href=(again) data-again { "Has it arrived?" },
+                None => a.btn href="/import" { "Look for it under Import" },
+            }
         }
         (module("import.js"))
+    }
+}
+
+/// Returns the page of an import that did not appear in time.
+pub(crate) fn not_arrived() -> Markup {
+    html! {
+        div.head { h1 { "The import has not arrived" } }
+        p.notice.bad role="alert" {
+            "It is not among the imports after ten minutes. Either it was refused, or every row was here already. Check the \
+             file again: it shows which rows are new."
+        }
+        p { a.btn href="/import" { "Back to Import" } }
     }
 }
 

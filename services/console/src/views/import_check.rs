@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::batches::actions;
 use super::import::{
     DATE_ORDERS, DECIMALS, IF_EXISTS, ORGANISERS, choices, file_field, kept, read_as, upload_label,
 };
@@ -88,15 +89,7 @@ impl ImportView<'_> {
             p.notice role="status" data-import-done { (answer.message) }
             (self.tiles())
             (self.warnings())
-            div.actions {
-                @if let Some(id) = &answer.batch_id {
-                    @if answer.count > 0 {
-                        a.btn.primary href=(with_query("/loads", &[("batch", id)])) { "Show the new loads" }
-                        a.btn.danger href={ "/import/batches/" (segment(id)) "/undo" } { "Undo this import" }
-                    }
-                }
-                a.btn href="/import" { "Import another file" }
-            }
+            (actions(answer.batch_id.as_ref().filter(|_| answer.count > 0)))
             (module("import.js"))
         }
     }

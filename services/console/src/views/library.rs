@@ -179,8 +179,9 @@ impl FileView<'_> {
         let is_open = file.status != "archived";
         let path = format!("/files/{}", segment(&file.id));
         let person = &self.user.person;
-        let may_change = person.is_admin
-            || !person.is_viewer && !person.is_weigher && person.organisation_id == file.organisation_id;
+        // What nobody's organisation has is the person's own.
+        let may_change =
+            person.is_admin || !person.is_restricted() && person.organisation_id == file.organisation_id;
         html! {
             p.trail { a href="/files" { "Files" } }
             div.head {
@@ -205,7 +206,7 @@ impl FileView<'_> {
                         dt { "Stored" } dd { (self.clock.time(&file.created_at)) " by " (file.user_name) }
                     } }
                     @if is_open && may_change { (self.sharing(&path)) }
-                    @if is_open && !self.user.person.is_weigher { (self.linking(&path)) }
+                    @if is_open { (self.linking(&path)) }
                     @if is_open && may_change { (self.archiving(&path)) }
                 }
             }

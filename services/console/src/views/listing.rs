@@ -1,7 +1,7 @@
 //! The page of a listing.
 
 use maud::{Markup, html};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::enquiries::{answer_button, contact};
 use super::layout::{form_token, module};
@@ -14,7 +14,7 @@ use crate::fields::Fields;
 use crate::format::{Clock, typed_number};
 use crate::market::{ages, animals, place, price, title};
 use crate::user::User;
-use crate::views::forms::{capital, notices};
+use crate::views::forms::{TextField, capital, notices, other_notices};
 
 /// Properties in words, in their order: the member, and what people read.
 const PROPERTIES: [(&str, &str); 11] = [
@@ -48,6 +48,8 @@ pub(crate) struct ListingView<'a> {
     /// The address of the list from which one came.
     pub(crate) back: &'a str,
     pub(crate) missing: &'a [String],
+    /// Why something was refused that was sent from the page.
+    pub(crate) errors: &'a [FieldError],
     pub(crate) done: Option<&'a str>,
     pub(crate) enquiry: EnquiryForm<'a>,
 }
@@ -73,6 +75,7 @@ impl ListingView<'_> {
             }
             @if let Some(done) = self.done { p.notice role="status" { (done) } (module("saved.js")) }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            (notices(self.errors))
             @if listing.suspended {
                 p.notice.bad { "The seller is suspended: nobody else sees this listing at the moment." }
             }
@@ -89,14 +92,9 @@ impl ListingView<'_> {
         }
     }
 
-    fn is_own(&self) -> bool {
-        self.user.is_some_and(|user| user.person.acts_for(Some(&self.listing.organisation_id)))
-    }
-
-    /// Returns true if the reader may change the listing. The service decides.
+    /// Returns true if the reader may change the listing.
     fn may_edit(&self) -> bool {
-        let may_write = |user: &&User| !user.person.is_viewer && !user.person.is_weigher;
-        self.user.filter(may_write).is_some_and(|user| self.is_own() || user.person.is_admin)
+        self.user.is_some_and(|user| user.person.may_change(Some(&self.listing.organisation_id)))
     }
 
     fn actions(&self) -> Markup {
@@ -119,7 +117,7 @@ impl ListingView<'_> {
                 input type="hidden" name="to" value=(path);
                 button name="then" value=(then) { (wish) }
             }
-            @if !self.is_own() { a.btn href={ (path) "/report" } { "Report" } }
+            @if user.person.may_ask(Some(&listing.organisation_id)) { a.btn href={ (path) "/report" } { "Report" } }
             @if user.person.is_admin {
                 a.btn href=(with_query("/moderation", &[("listing", &listing.id)])) { "Moderate" }
             }
@@ -240,49 +238,30 @@ impl ListingView<'_> {
 
     fn enquire(&self) -> Markup {
         let Some(user) = self.user else { return html! {} };
-        if self.is_own() || self.listing.status != "active" {
+        if !user.person.may_ask(Some(&self.listing.organisation_id)) || self.listing.status != "active" {
             return html! {};
         }
         let EnquiryForm { typed, errors, key } = self.enquiry;
-        let is_at =
-            |error: &&FieldError| ["message", "name", "phone", "email"].contains(&error.path.as_str());
-        let (placed, others): (Vec<_>, Vec<_>) = errors.iter().partition(is_at);
-        let others: Vec<_> = others.into_iter().cloned().collect();
-        let value = |name: &str| match typed.find(name) {
-            None if name == "name" => user.person.name.clone(),
-            text => text.unwrap_or_default().to_owned(),
+        let message = TextField::new("message", "What do you want to know?", typed, errors).needed();
+        let field = |name, label, autocomplete| TextField {
+            autocomplete,
+            ..TextField::new(name, label, typed, errors)
         };
-        let field = |name: &str, label: &str, is_long: bool| {
-            let error = placed.iter().find(|error| error.path == name);
-            let id = format!("f-{name}");
-            let described = error.map(|_| format!("error-{name}"));
-            let is_first = placed.first().is_some_and(|first| first.path == name);
-            html! {
-                div.field.long.wrong[error.is_some()] {
-                    label for=(id) { (label) }
-                    @if is_long {
-                        textarea id=(id) name=(name) rows="4" required aria-describedby=[described] autofocus[is_first] { (value(name)) }
-                    } @else {
-                        input id=(id) name=(name) value=(value(name)) aria-describedby=[described] autofocus[is_first];
-                    }
-                    @if let Some(error) = error { p.error id={ "error-" (name) } { (capital(&error.message)) } }
-                }
-            }
-        };
+        let name = field("name", "Your name", "name");
+        let name = TextField { value: typed.find("name").unwrap_or(&user.person.name), ..name };
+        let phone = field("phone", "Your telephone number", "tel");
+        let email = field("email", "or your email address", "email");
         let action = format!("/market/{}/enquire", segment(&self.listing.id));
-        let body =
-            serde_json::json!({"message": value("message"), "name": value("name"), "phone": value("phone")});
+        let body = json!({"message": message.value, "name": name.value, "phone": phone.value});
         html! {
             section.card #enquire {
                 header { h2 { "Ask " (self.listing.organisation_name) } }
                 form.fields.pad method="post" action=(action) {
                     (form_token(user))
                     input type="hidden" name="key" value=(key);
-                    (notices(&others))
-                    (field("message", "What do you want to know?", true))
-                    (field("name", "Your name", false))
-                    (field("phone", "Your telephone number", false))
-                    (field("email", "or your email address", false))
+                    (other_notices(errors, &["message", "name", "phone", "email"]))
+                    (message.lines(4))
+                    @for field in [name, phone, email] { (field.line()) }
                     p.muted { "The seller reads this and answers by telephone or email." }
                     div.actions { button.primary { "Send" } }
                 }

@@ -9,7 +9,7 @@ use crate::fields::Fields;
 use crate::loads::FILES;
 use crate::market::{Field, Form, Kind, ancestors};
 use crate::user::User;
-use crate::views::forms::{capital, notices};
+use crate::views::forms::{capital, error_line, label, notices};
 
 /// The form as it is shown: at first, or again with what is wrong.
 pub(crate) struct ListingFormView<'a> {
@@ -79,10 +79,10 @@ impl ListingFormView<'_> {
             div.field.wrong[error.is_some()].long[field.kind == Kind::LongText || is_group] {
                 @if is_group { (self.boxes(field)) }
                 @else {
-                    label for=(id) { (field.label) @if field.is_required { " " span.muted { "(needed)" } } }
+                    (label(field.name, field.label, field.is_required))
                     (self.input(field, &id, described.as_deref(), is_first))
                 }
-                @if let Some(error) = error { p.error id={ "error-" (field.name) } { (capital(&error.message)) } }
+                (error_line(field.name, error))
             }
         }
     }
@@ -148,13 +148,13 @@ impl ListingFormView<'_> {
     fn pictures(&self) -> Markup {
         let error = self.error(FILES);
         html! {
-            fieldset.pictures.wrong[error.is_some()] data-pictures="/market/pictures" {
+            fieldset.pictures.wrong[error.is_some()] data-pictures="/market/pictures" aria-describedby=[error.map(|_| "error-files")] {
                 legend { "Pictures and papers" }
                 (stored(&self.typed.all(FILES)))
                 label for="f-file" { "Add pictures: choose them, take them with the camera, or drop them here" }
                 input #f-file type="file" name="file" multiple accept="image/*,application/pdf";
                 progress hidden max="100" aria-label="Upload" {}
-                @if let Some(error) = error { p.error { (capital(&error.message)) } }
+                (error_line(FILES, error))
             }
         }
     }

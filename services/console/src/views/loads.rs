@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use maud::{Markup, html};
 
 use super::layout::{Position, form_token, live, module, status};
-use crate::api::model::{ActionResult, ActionResults, Load, Named, Party, Summary};
+use crate::api::model::{ActionResult, ActionResults, Load, Named, Party, Summary, Weight};
 use crate::api::{segment, with_query};
 use crate::fields::Fields;
 use crate::format::{Clock, difference, number, tonnes, typed_date};
@@ -398,8 +398,7 @@ pub(crate) struct Confirmation<'a> {
 impl Confirmation<'_> {
     /// Returns the page.
     pub(crate) fn markup(&self) -> Markup {
-        let planned: f64 =
-            self.loads.iter().filter_map(|load| load.weight).map(crate::api::model::Weight::tonnes).sum();
+        let planned: f64 = self.loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         let count = counted(self.loads.len() as u64, "load");
         html! {
             div.head { h1 { (verb(self.action)) " " (count) } small { (number(planned)) " t planned" } }
@@ -466,7 +465,7 @@ pub(crate) fn outcome(
     loads: &[Load],
 ) -> Markup {
     let find = |id: &str| loads.iter().find(|load| load.id == id);
-    let reference = |id: &str| find(id).map_or("", |load| load.reference.as_str());
+    let reference = |id: &str| find(id).map_or("A load", |load| load.reference.as_str());
     let row = |result: &ActionResult| {
         html! {
             tr.failed[result.status == "failed"] {

@@ -83,10 +83,9 @@ impl MarketView<'_> {
         let Some(user) = self.user else {
             return html! { a.btn.primary href=(with_query("/login", &[("to", &query.path())])) { "Log in" } };
         };
-        let sells =
-            user.person.organisation_id.is_some() && !user.person.is_viewer && !user.person.is_weigher;
+        let sells = user.person.organisation_id.is_some() && user.person.may_write();
         html! {
-            @if query.is_filtered() {
+            @if query.is_filtered() && !user.person.is_weigher {
                 a.btn href={ "/market/save?" (query.encoded()) } { "Save this search" }
             }
             @if sells { a.btn.primary href="/market/new" { "Sell or seek" } }

@@ -14,7 +14,7 @@ use crate::fields::Fields;
 use crate::format::Clock;
 use crate::market::{Entry, place, price, title};
 use crate::user::User;
-use crate::views::forms::{capital, notices};
+use crate::views::forms::{TextField, other_notices};
 use crate::views::loads::counted;
 
 /// A listing with all that a decision on it needs.
@@ -57,9 +57,7 @@ impl ModerationView<'_> {
             }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
-            @if let Some((_, error)) = self.refused.filter(|(_, error)| error.path != "note") {
-                (notices(std::slice::from_ref(error)))
-            }
+            @if let Some((_, error)) = self.refused { (other_notices(std::slice::from_ref(error), &["note"])) }
             @if self.entries.is_empty() && self.case.is_none() {
                 div.card.pad { p { "There is nothing to decide. Reports of listings appear here, the oldest first." } }
             } @else {
@@ -156,9 +154,12 @@ impl ModerationView<'_> {
     }
 
     fn decision(&self, listing: &Listing, open: &[&Report]) -> Markup {
-        let typed = self.refused.map(|(fields, _)| fields);
-        let error = self.refused.map(|(_, error)| error).filter(|error| error.path == "note");
-        let note = typed.map_or("", |fields| fields.get("note"));
+        let nothing = Fields::default();
+        let (typed, errors) = match self.refused {
+            Some((fields, error)) => (fields, std::slice::from_ref(error)),
+            None => (&nothing, &[][..]),
+        };
+        let note = TextField::new("note", "Note", typed, errors);
         let first = open.first().map_or("", |report| report.id.as_str());
         let request = format!("-X POST \"$LIVESTOCK/v1/reports/{first}/resolve\"");
         html! {
@@ -166,13 +167,9 @@ impl ModerationView<'_> {
                 (form_token(self.user))
                 input type="hidden" name="listing" value=(listing.id);
                 @for report in open { input type="hidden" name="report" value=(report.id); }
-                div.field.long.wrong[error.is_some()] {
-                    label for="f-note" { "Note" }
-                    textarea #f-note name="note" rows="2" aria-describedby=[error.map(|_| "error-note")] autofocus[error.is_some()] { (note) }
-                    @if let Some(error) = error { p.error #error-note { (capital(&error.message)) } }
-                }
+                (note.lines(2))
                 label {
-                    input type="checkbox" name="suspend" value="yes" checked[typed.is_some_and(|fields| fields.find("suspend").is_some())];
+                    input type="checkbox" name="suspend" value="yes" checked[typed.find("suspend").is_some()];
                     " With Remove, also suspend " (listing.organisation_name) ": nothing of it stays on the market"
                 }
                 div.actions {
@@ -180,7 +177,7 @@ impl ModerationView<'_> {
                     button.danger name="outcome" value="listing_removed" data-key="r" data-press="yes" { "Remove" }
                 }
             }
-            (curl(&request, &json!({"outcome": "dismissed", "note": note})))
+            (curl(&request, &json!({"outcome": "dismissed", "note": note.value})))
         }
     }
 

@@ -2,10 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::forms::capital;
+use super::forms::{TextField, capital};
 use super::layout::form_token;
 use super::listing::curl;
-use crate::api::{Service, segment, with_query};
+use crate::api::{FieldError, Service, segment, with_query};
+use crate::fields::Fields;
 use crate::user::User;
 use crate::views::loads::counted;
 
@@ -28,7 +29,8 @@ pub(crate) struct PersonalDataView<'a> {
     pub(crate) id: &'a str,
     pub(crate) records: &'a [Records],
     pub(crate) erased: &'a [Erased],
-    pub(crate) error: Option<&'a str>,
+    /// What is wrong with the confirmation of an erasure.
+    pub(crate) errors: &'a [FieldError],
 }
 
 impl PersonalDataView<'_> {
@@ -47,7 +49,7 @@ impl PersonalDataView<'_> {
             @if !self.erased.is_empty() { (self.outcome()) }
             // A refused erasure is shown alone: nothing is counted again for it.
             @if !self.records.is_empty() { (self.found()) }
-            @else if self.error.is_some() {
+            @else if !self.errors.is_empty() {
                 @if self.id.is_empty() { p.notice.bad role="alert" { "Type a user id." } } @else { (self.erasure()) }
             }
         }
@@ -93,6 +95,7 @@ impl PersonalDataView<'_> {
     }
 
     fn erasure(&self) -> Markup {
+        let nothing = Fields::default();
         let path = format!("-X POST \"$SYSTEM/v1/users/{}/erase\"", segment(self.id));
         html! {
             section.card {
@@ -104,12 +107,7 @@ impl PersonalDataView<'_> {
                     }
                     (form_token(self.user))
                     input type="hidden" name="user" value=(self.id);
-                    div.field.wrong[self.error.is_some()] {
-                        label for="f-confirmation" { "Type the user id again" }
-                        input #f-confirmation name="confirmation" required autocomplete="off" autofocus[self.error.is_some()]
-                            aria-describedby=[self.error.map(|_| "error-confirmation")];
-                        @if let Some(error) = self.error { p.error #error-confirmation { (error) } }
-                    }
+                    (TextField::new("confirmation", "Type the user id again", &nothing, self.errors).needed().line())
                     div.actions { button.danger { "Erase " (self.id) } }
                 }
                 (curl(&path, &serde_json::Value::Null))

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::forms::{capital, notices};
+use super::forms::{TextField, other_notices};
 use super::layout::form_token;
 use crate::api::FieldError;
 use crate::fields::Fields;
@@ -21,11 +21,11 @@ pub(crate) struct SaveView<'a> {
 impl SaveView<'_> {
     /// Returns the form.
     pub(crate) fn markup(&self) -> Markup {
-        let error = self.errors.iter().find(|error| error.path == "name");
-        let others: Vec<_> = self.errors.iter().filter(|error| error.path != "name").cloned().collect();
+        let name = TextField::new("name", "Name of the search", self.typed, self.errors).needed();
+        let name = TextField { has_focus: true, ..name };
         html! {
             div.head { h1 { "Save this search" } }
-            (notices(&others))
+            (other_notices(self.errors, &["name"]))
             form.fields.card.pad method="post" action="/market/save" {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
@@ -33,12 +33,7 @@ impl SaveView<'_> {
                 div.filters {
                     @for (text, _) in self.query.chips(|_, _| None) { span.chip.on { (text) } }
                 }
-                div.field.wrong[error.is_some()] {
-                    label for="f-name" { "Name of the search " span.muted { "(needed)" } }
-                    input #f-name name="name" value=(self.typed.get("name")) autofocus autocomplete="off"
-                        aria-describedby=[error.map(|_| "error-name")];
-                    @if let Some(error) = error { p.error #error-name { (capital(&error.message)) } }
-                }
+                (name.line())
                 label {
                     input type="checkbox" name="notify" value="yes" checked[self.typed.find("notify").is_some()];
                     " Count new listings that match"

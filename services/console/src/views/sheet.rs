@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::layout::status;
 use super::loads::counted;
-use crate::api::model::{Load, Party};
+use crate::api::model::{Load, Party, Weight};
 use crate::api::segment;
 use crate::format::{Clock, number, tonnes};
 
@@ -47,11 +47,13 @@ pub(crate) fn load_sheet(load: &Load, clock: Clock) -> Markup {
     }
 }
 
-/// A day of a haulier or driver.
+/// A day or week of a haulier or driver.
 pub(crate) struct DaySheet<'a> {
     pub(crate) whose: &'a str,
     pub(crate) days: &'a str,
     pub(crate) loads: &'a [Load],
+    /// Whether these are all loads of the days.
+    pub(crate) is_complete: bool,
     pub(crate) clock: Clock,
     pub(crate) back: &'a str,
 }
@@ -59,14 +61,20 @@ pub(crate) struct DaySheet<'a> {
 impl DaySheet<'_> {
     /// Returns the sheet.
     pub(crate) fn markup(&self) -> Markup {
-        let planned: f64 =
-            self.loads.iter().filter_map(|load| load.weight).map(crate::api::model::Weight::tonnes).sum();
+        let planned: f64 = self.loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         html! {
             p.trail { a href=(self.back) { "Board" } }
             div.head {
                 h1 { (self.whose) ", " (self.days) }
                 small { (counted(self.loads.len() as u64, "load")) ", " (number(planned)) " t planned" }
                 div.actions { (print_button()) }
+            }
+            @if !self.is_complete {
+                // A notice would not be printed.
+                p.late role="status" {
+                    "This sheet is cut: it has only the first " (counted(self.loads.len() as u64, "load")) ". Print a day \
+                     instead of a week, or take the rest from Loads."
+                }
             }
             @if self.loads.is_empty() { p.card.pad { "There is nothing to carry." } } @else {
                 div.card.scroll tabindex="0" role="region" aria-label="Loads" { table {

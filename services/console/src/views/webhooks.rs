@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::json;
 
 use super::connections::{Hook, banner, hook_path, service_slug};
-use super::forms::{capital, notices};
+use super::forms::{TextField, capital, error_line, notices, other_notices};
 use super::layout::form_token;
 use super::listing::curl;
 use crate::api::connections::{Delivery, Try};
@@ -80,15 +80,15 @@ impl WebhookView<'_> {
             div.head {
                 h1 { (webhook.url) }
                 small { (self.hook.share()) }
-                div.actions { a.btn href={ (path) "/edit" } { "Edit" } }
+                @if self.user.person.may_write() { div.actions { a.btn href={ (path) "/edit" } { "Edit" } } }
             }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (notices(self.errors))
-            @if self.hook.is_disabled() { (banner(self.hook)) }
+            @if self.hook.is_disabled() { (banner(self.hook, &html! {})) }
             div.grid.two {
                 div { (self.deliveries(&path)) }
-                div { (self.actions(&path)) (self.events()) }
+                div { @if self.user.person.may_write() { (self.actions(&path)) } (self.events()) }
             }
         }
     }
@@ -230,13 +230,8 @@ pub(crate) struct WebhookForm<'a> {
 impl WebhookForm<'_> {
     /// Returns the form.
     pub(crate) fn markup(&self) -> Markup {
-        let places = ["url", "events", "description"];
-        let error = |name: &str| self.errors.iter().find(|error| error.path.split('[').next() == Some(name));
-        let others = self
-            .errors
-            .iter()
-            .filter(|error| !places.contains(&error.path.split('[').next().unwrap_or_default()));
-        let others: Vec<_> = others.cloned().collect();
+        let events_error = self.errors.iter().find(|error| error.path.split('[').next() == Some("events"));
+        let text = |name: &'static str, label| TextField::new(name, label, self.typed, self.errors);
         let (action, back) = match self.webhook {
             Some(webhook) => {
                 let path = hook_path(self.service, &webhook.id);
@@ -256,22 +251,15 @@ impl WebhookForm<'_> {
         html! {
             p.trail { a href="/connections" { "Connections" } }
             div.head { h1 { (if self.webhook.is_some() { "Edit the webhook" } else { "New webhook" }) } }
-            (notices(&others))
+            (other_notices(self.errors, &["url", "events", "description"]))
             form.fields.card.pad method="post" action=(action) {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
                 @if let Some(webhook) = self.webhook { input type="hidden" name="revision" value=(webhook.revision); }
                 @if let Some(was) = self.was { input type="hidden" name="was" value=(was); }
-                @for (name, label) in [("url", "Address of the receiver, https://…"), ("description", "What it is for")] {
-                    @let error = error(name);
-                    div.field.long.wrong[error.is_some()] {
-                        label for={ "f-" (name) } { (label) @if name == "url" { " " span.muted { "(needed)" } } }
-                        input id={ "f-" (name) } name=(name) value=(self.typed.get(name)) autocomplete="off"
-                            autofocus[error.is_some()] aria-describedby=[error.map(|_| format!("error-{name}"))];
-                        @if let Some(error) = error { p.error id={ "error-" (name) } { (capital(&error.message)) } }
-                    }
-                }
-                fieldset.boxes.wrong[error("events").is_some()] {
+                (text("url", "Address of the receiver, https://…").needed().line())
+                (text("description", "What it is for").line())
+                fieldset.boxes.wrong[events_error.is_some()] aria-describedby=[events_error.map(|_| "error-events")] {
                     legend { "Events " span.muted { "(at least one)" } }
                     @for (name, label) in events(self.service) {
                         label { input type="checkbox" name="events" value=(name) checked[chosen.contains(name)]; " " (label) }
@@ -279,7 +267,7 @@ impl WebhookForm<'_> {
                     @for name in unknown(self.service, chosen.iter().copied()) {
                         label { input type="checkbox" name="events" value=(name) checked; " " (name) }
                     }
-                    @if let Some(error) = error("events") { p.error { (capital(&error.message)) } }
+                    (error_line("events", events_error))
                 }
                 @if self.user.person.is_admin {
                     label {
@@ -316,8 +304,8 @@ impl DeliveryView<'_> {
                 h1 { (delivery.event) }
                 (delivery_status(&delivery.status))
                 small { (self.clock.time(&delivery.created_at)) }
-                div.actions {
-                    form method="post" action={ (path) "/deliveries/" (segment(&delivery.id)) "/redeliver" } {
+                @if self.user.person.may_write() {
+                    form.actions method="post" action={ (path) "/deliveries/" (segment(&delivery.id)) "/redeliver" } {
                         (form_token(self.user))
                         input type="hidden" name="key" value=(self.key);
                         button { "Deliver again" }

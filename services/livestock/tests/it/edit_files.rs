@@ -63,11 +63,11 @@ testkit::on_both! {
         let (a, b) = (system.add("a.jpg", &farm), system.add("b.jpg", &farm));
         let id = create(&app, &farm, &with(full(), "/files", named_files(&[&a]))).await;
         let shares = system.shares().await.len();
-        let members = json!({"files": named_files(&[&b, UNKNOWN]), "tags": 5, "price": {"minPrice": null}});
+        let members = json!({"files": named_files(&[&*b, UNKNOWN]), "tags": 5, "price": {"minPrice": null}});
         let errors = ["files[1].id unknown_reference", "price.minPrice required", "tags type"];
         assert_eq!(patch(&app, &farm, &id, &members).await.errors(), errors);
         for user in [&farm, &User::of("other")] {
-            let members = json!({"files": named_files(&[&a, UNKNOWN])});
+            let members = json!({"files": named_files(&[&*a, UNKNOWN])});
             assert_eq!(patch(&app, user, &id, &members).await.errors(), ["files[1].id unknown_reference"]);
         }
         // Refused by its organisation, by the revision, and by the status.

@@ -3,9 +3,9 @@
 
 mod authorization;
 mod categories;
+mod checked_in_files;
 mod create;
 mod demo_data;
-mod document;
 mod edit;
 mod edit_checks;
 mod edit_files;

@@ -2,7 +2,7 @@
 
 use livestock::{Livestock, Settings};
 use serde_json::{Value, json};
-use testkit::{App, Backend, SystemStub, User};
+use testkit::{App, Backend, SystemStub, User, named_files};
 
 use crate::lifecycle::{statuses, to};
 use crate::sample::{CATTLE, categories, create, full, full_of, with};
@@ -15,8 +15,7 @@ async fn start_with(backend: Backend, system: &SystemStub) -> App {
 }
 
 fn with_files(listing: Value, files: &[&String]) -> Value {
-    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
-    with(listing, "/files", json!(files))
+    with(listing, "/files", named_files(files))
 }
 
 async fn draft(app: &App, user: &User, files: &[&String]) -> String {

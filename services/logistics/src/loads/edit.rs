@@ -152,8 +152,9 @@ fn apply_carrier(patch: &MergePatch<LoadPatch>, load: &mut Load, names: &PartyNa
     Ok(())
 }
 
-/// Stores a load with these changes, by `PATCH` or by a row of a batch, and all that follows from them. `kept` are the
+/// Stores a load that a `PATCH` or a row of a batch changed, and all that follows from the changes. `kept` are the
 /// files that a new carrier gets.
+///
 /// Returns the load as the response, and the shares of files that are due after the transaction, `shares` among them.
 pub(crate) fn store_change(
     c: &mut AnyConnection,

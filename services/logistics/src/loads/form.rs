@@ -186,7 +186,7 @@ impl LoadPatch {
         self.files.as_deref().unwrap_or_default()
     }
 
-    /// Applies a validated patch to a load, all but its commodity, carrier and files.
+    /// Applies a validated patch to a load, except for its commodity, carrier and files.
     ///
     /// # Errors
     /// 500 if the patch was not validated.

@@ -98,7 +98,7 @@ pub(crate) const MEMBERS: [Member; 36] = [
     ),
     member("organiserId", Nobody).stored(
         Kind::Text,
-        "The id of the organisation that orders the load. Without organiser and carrier: yours",
+        "The id of the organisation that orders the load: yours if you name no organiser and no carrier",
         Sample::Text("id of the organiser"),
         |load| text(&load.organiser.id),
     ),

@@ -1,5 +1,7 @@
 //! Corrections of proofs of delivery.
 
+use testkit::{file_ids, named_files};
+
 use super::*;
 
 async fn correct(app: &App, user: &User, id: &str, form: &Value) -> TestResponse {
@@ -92,21 +94,19 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         let (contract, wrong, right) = (system.add("c.pdf", &grain), system.add("w.jpg", &haul), system.add("r.jpg", &haul));
-        let files = |ids: &[&String]| json!(ids.iter().map(|id| json!({"id": id})).collect::<Vec<_>>());
-        let form = with(organiser_form(), "files", files(&[&contract]));
+        let form = with(organiser_form(), "files", named_files(&[&contract]));
         let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
         patch(&app, &grain, id, &json!({"carrierId": "haul"})).await.ok();
-        let original = with(proof_form(), "files", files(&[&wrong]));
+        let original = with(proof_form(), "files", named_files(&[&wrong]));
         prove(&app, &haul, id, &original).await.ok();
-        let load = correct(&app, &haul, id, &json!({"files": files(&[&right]), "reason": "wrong photo"})).await.ok();
-        let ids: Vec<_> = load["files"].as_array().unwrap().iter().map(|file| file["id"].clone()).collect();
-        assert_eq!(ids, [json!(contract), json!(right)]);
+        let load = correct(&app, &haul, id, &json!({"files": named_files(&[&right]), "reason": "wrong photo"})).await.ok();
+        assert_eq!(file_ids(&load), [&contract, &right]);
         assert_eq!(system.shares().await.last().unwrap(), &json!({"ids": [right], "shareWith": ["grain", "haul"]}));
         assert_eq!(prove(&app, &haul, id, &original).await.ok(), load);
         // Files that the load has are not looked up again.
         system.archive(&contract);
-        let kept = json!({"files": files(&[&right, &contract]), "reason": "r"});
+        let kept = json!({"files": named_files(&[&right, &contract]), "reason": "r"});
         correct(&app, &haul, id, &kept).await.ok();
         let unknown = json!({"files": [{"id": "0190f5fe-0000-7000-8000-000000000000"}], "reason": "r"});
         for user in [&haul, &User::of("other")] {
@@ -118,17 +118,15 @@ testkit::on_both! {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));
         let (contract, photo) = (system.add("c.pdf", &grain), system.add("p.jpg", &haul));
-        let files = |ids: &[&String]| json!(ids.iter().map(|id| json!({"id": id})).collect::<Vec<_>>());
-        let form = with(organiser_form(), "files", files(&[&contract]));
+        let form = with(organiser_form(), "files", named_files(&[&contract]));
         let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
         patch(&app, &grain, id, &json!({"carrierId": "haul"})).await.ok();
         // The proof names the contract as well.
-        let original = with(proof_form(), "files", files(&[&contract, &photo]));
+        let original = with(proof_form(), "files", named_files(&[&contract, &photo]));
         prove(&app, &haul, id, &original).await.ok();
         let load = correct(&app, &haul, id, &json!({"files": [], "reason": "wrong photo"})).await.ok();
-        let ids: Vec<_> = load["files"].as_array().unwrap().iter().map(|file| file["id"].clone()).collect();
-        assert_eq!(ids, [json!(contract)]);
+        assert_eq!(file_ids(&load), [&contract]);
         assert_eq!(prove(&app, &haul, id, &original).await.ok(), load, "a repeat of the original proof");
         assert_eq!(prove(&app, &haul, id, &with(original, "files", json!([]))).await.ok(), load, "and of the current one");
     }

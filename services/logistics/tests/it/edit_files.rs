@@ -84,7 +84,7 @@ testkit::on_both! {
         assert_eq!((&found["ids"], &shared["ids"]), (&json!([c]), &json!([c])));
         // Refusals do not name the archived file either.
         let unknown = "0190f5fe-0000-7000-8000-000000000000";
-        let members = json!({"files": named_files(&[&a, unknown]), "weight": -1});
+        let members = json!({"files": named_files(&[&*a, unknown]), "weight": -1});
         assert_eq!(patch(&app, &grain, id, &members).await.errors(), ["files[1].id unknown_reference", "weight range"]);
         let stale = app.call("PATCH", &format!("/v1/loads/{id}")).by(&grain).header("if-match", "\"1\"");
         assert_eq!(stale.json(&json!({"files": named_files(&[&a])})).send().await.error(412), "precondition_failed");
@@ -106,7 +106,7 @@ testkit::on_both! {
         let grain = User::of("grain");
         let (id, file) = (create_load(&app).await, system.add("a.pdf", &grain));
         let unknown = "0190f5fe-0000-7000-8000-000000000000";
-        let members = json!({"files": named_files(&[&file, unknown]), "weight": -1});
+        let members = json!({"files": named_files(&[&*file, unknown]), "weight": -1});
         assert_eq!(patch(&app, &grain, &id, &members).await.errors(), ["files[1].id unknown_reference", "weight range"]);
         let members = json!({"files": named_files(&[unknown])});
         for user in [&grain, &User::of("other")] {

@@ -2,16 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use testkit::named_files;
+
 use super::*;
 
 fn proof(files: &[&String], net: f64) -> Value {
-    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
-    json!({"weightNet": net, "ticketNumber": "T", "vehicleRegistration": "V", "files": files})
+    json!({"weightNet": net, "ticketNumber": "T", "vehicleRegistration": "V", "files": named_files(files)})
 }
 
 fn with_files(form: Value, files: &[&String]) -> Value {
-    let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
-    with(form, "files", json!(files))
+    with(form, "files", named_files(files))
 }
 
 /// Waits until no share is due.

@@ -1,6 +1,6 @@
 //! What a carrier loses when a load gets another one, and what the new one reads.
 
-use testkit::WebhookReceiver;
+use testkit::{WebhookReceiver, named_files};
 
 use super::*;
 
@@ -164,8 +164,7 @@ testkit::on_both! {
         let names = ["lost.jpg", "held.jpg", "kept.jpg", "removed.jpg"];
         let [lost, held, kept, removed] = names.map(|name| system.add(name, &grain));
         let create = async |files: &[&String]| {
-            let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
-            let form = with(organiser_form(), "files", json!(files));
+            let form = with(organiser_form(), "files", named_files(files));
             let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
             let id = load["id"].as_str().unwrap().to_owned();
             patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
@@ -173,13 +172,11 @@ testkit::on_both! {
         };
         let id = create(&[&lost, &held, &kept, &removed]).await;
         let other = create(&[&held]).await;
-        let files = [&lost, &held, &kept].map(|id| json!({"id": id}));
-        patch(&app, &grain, &id, &json!({"files": files})).await.ok();
+        patch(&app, &grain, &id, &json!({"files": named_files(&[&lost, &held, &kept])})).await.ok();
         // The carrier adds files of the load to other loads of its own, to keep them.
-        let form = with(carrier_form(), "files", json!([{"id": kept}, {"id": removed}]));
+        let form = with(carrier_form(), "files", named_files(&[&kept, &removed]));
         app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
-        let files = [&held, &lost].map(|id| json!({"id": id}));
-        patch(&app, &haul, &other, &json!({"files": files})).await.ok();
+        patch(&app, &haul, &other, &json!({"files": named_files(&[&held, &lost])})).await.ok();
 
         let unshared = async |call: testkit::TestRequest| {
             let before = system.calls().await.len();
@@ -222,8 +219,7 @@ testkit::on_both! {
             let [terms, ticket] = ["terms.pdf", "ticket.jpg"].map(|name| system.add(name, &grain));
             let mut loads = Vec::new();
             for files in [&[&terms, &ticket][..], &[&terms]] {
-                let files: Vec<_> = files.iter().map(|id| json!({"id": id})).collect();
-                let form = with(organiser_form(), "files", json!(files));
+                let form = with(organiser_form(), "files", named_files(files));
                 let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
                 let id = load["id"].as_str().unwrap().to_owned();
                 patch(&app, &grain, &id, &json!({"carrierId": "haul"})).await.ok();
@@ -343,7 +339,7 @@ testkit::on_both! {
         let form = with(organiser_form(), "files", json!([{"id": terms}]));
         let id = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok()["id"].as_str().unwrap().to_owned();
         patch(&app, &grain, &id, &json!({"carrierId": "zorro", "carrierName": "Zorro Haulage"})).await.ok();
-        let files = [&terms, &ticket, &removed].map(|id| json!({"id": id}));
+        let files = named_files(&[&terms, &ticket, &removed]);
         let own = json!({"files": files, "vehicleRegistration": "ZORRO 1", "ticketNumber": "zorro-1"});
         patch(&app, &marked, &id, &own).await.ok();
         for (user, driver) in [(&marked, "zorro-driver"), (&grain, "zorro-hidden")] {

@@ -31,8 +31,8 @@ fn pick(random: &mut StdRng, values: &[&str]) -> String {
     values[random.random_range(0..values.len())].to_owned()
 }
 
-/// Returns a CSV row of a load with an organiser and, with a probability of 0.6, a carrier. Of an organisation that
-/// creates it, the load is its own.
+/// Returns a CSV row of a load with an organiser and, with a probability of 0.6, a carrier. The organisation `grain` is
+/// the organiser of the loads that it creates, and `haul` the carrier of its own.
 fn row(random: &mut StdRng, n: usize, creator: &str) -> String {
     let organiser =
         (pick(random, &["grain", "mill", "haul"]), pick(random, &["Zeta Farms", "alpha", "Ärger"]));

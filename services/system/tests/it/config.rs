@@ -4,7 +4,7 @@ use system::AddressProvider::{Loqate, Photon};
 use system::{Settings, System, WordsProvider};
 use testkit::{Backend, TestDatabase};
 
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 #[test]
 fn sample_configuration_is_valid() {

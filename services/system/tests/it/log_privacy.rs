@@ -7,7 +7,7 @@ use testkit::{Backend, PERSONAL_DATA, Process, TestDatabase, user_with_personal_
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use crate::fixtures::{UNREACHABLE, store_url};
+use crate::{UNREACHABLE, store_url};
 
 testkit::on_both! {
     async fn logs_contain_no_personal_data(backend) {

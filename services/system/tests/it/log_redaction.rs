@@ -4,8 +4,8 @@ use testkit::{Process, S3, User};
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
+use crate::UNREACHABLE;
 use crate::files::{form, id, part};
-use crate::fixtures::UNREACHABLE;
 use crate::places::{KEY, loqate};
 
 const CACHE_PASSWORD: &str = "cache-password-5b1e";

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use system::System;
 use testkit::{Backend, Process, TestDatabase, User};
 
-use crate::fixtures::{UNREACHABLE, store_url};
+use crate::{UNREACHABLE, store_url};
 
 /// How long a line of the metrics may take. The lines appear within seconds, unless the machine is busy.
 const METRICS_TIMEOUT: Duration = Duration::from_secs(60);

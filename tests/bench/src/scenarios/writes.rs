@@ -92,7 +92,7 @@ pub fn import(env: &BenchEnvironment) -> Result<()> {
     env.measure("import", service, Box::new(run), Vec::new(), targets).map(drop)
 }
 
-/// Edits 10,000 loads by a batch whose rows exist: another registration for each.
+/// Edits 10,000 loads by a batch that has another registration for each of them.
 pub fn updates(env: &BenchEnvironment) -> Result<()> {
     let (service, mut random, mut first) = (env.service("logistics")?, Random(SEED), 15_000_000);
     let run = || {
@@ -106,7 +106,7 @@ pub fn updates(env: &BenchEnvironment) -> Result<()> {
     env.measure("updates by a batch", service, Box::new(run), Vec::new(), targets).map(drop)
 }
 
-/// Cancels 200 loads by one request, half of which cannot be: they do not exist.
+/// Cancels 200 loads by one request. Half of them do not exist.
 pub fn actions(env: &BenchEnvironment) -> Result<()> {
     let (service, mut random) = (env.service("logistics")?, Random(SEED));
     let admin = service.token(None);

@@ -52,6 +52,8 @@ struct Office<'a> {
     delivered: String,
     /// A load of Border Grain that is still to be collected, and that Megan drives.
     open: String,
+    /// A listing with a picture.
+    listing: String,
 }
 
 impl<'a> Office<'a> {
@@ -72,8 +74,16 @@ impl<'a> Office<'a> {
         let mut stack = Stack::spawn(services.clone(), None)?;
         stack.wait_ready(|| trial.check())?;
         seed::run(&services, &keys, trial.stop)?;
-        let mut office = Self { trial, stack, keys, delivered: String::new(), open: String::new() };
+        let mut office = Self {
+            trial,
+            stack,
+            keys,
+            delivered: String::new(),
+            open: String::new(),
+            listing: String::new(),
+        };
         office.delivered = office.find_delivered()?;
+        office.listing = office.find_listing()?;
         office.open = office.create_load("BG-DRIVER-1")?;
         Ok(office)
     }
@@ -126,6 +136,15 @@ impl<'a> Office<'a> {
         let found = loads.find(|load| load["files"].as_array().is_some_and(|files| !files.is_empty()));
         let found =
             found.or_else(|| loads.next()).context("the market has no delivered load of Border Grain")?;
+        Ok(found["id"].as_str().unwrap_or_default().to_owned())
+    }
+
+    fn find_listing(&self) -> Result<String> {
+        let listings = self.service("livestock")?.get("/v1/listings?limit=100", &self.token("tom", ""))?.json;
+        let mut listings = listings.as_array().into_iter().flatten();
+        let found =
+            listings.find(|listing| listing["files"].as_array().is_some_and(|files| !files.is_empty()));
+        let found = found.context("the market has no listing with a picture")?;
         Ok(found["id"].as_str().unwrap_or_default().to_owned())
     }
 

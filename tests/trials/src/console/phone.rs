@@ -160,8 +160,8 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
     office.trial.expect(gross == "43 780", "an entry is taken back within 10 s", &gross, "its form")?;
     phone.weigh(&prove, "T-20481")?;
     send(&mut phone)?;
-    phone.see("Waits on this phone.")?;
-    phone.see("1 entry is not sent yet, and goes by itself.")?;
+    phone.see("Waiting on this phone.")?;
+    phone.see("1 entry is not sent yet. It will be sent by itself.")?;
     office.restart(CONSOLE)?;
     // The cookies of a browser that was killed may be lost: then it asks for a log-in, in place.
     let state = "document.querySelector('#unsent')?.hidden ? 'sent' :
@@ -206,7 +206,7 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
 /// Presses "Send", and waits for the list with the entry.
 fn send(phone: &mut Phone) -> Result<Instant> {
     phone.press("Send")?;
-    phone.see("Is sent in")?;
+    phone.see("Will be sent in")?;
     Ok(Instant::now())
 }
 
@@ -293,7 +293,7 @@ fn refused(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
     let later = json!({"source": "{ const now = Date.now; Date.now = () => now() + 2 * 86_400_000; }"});
     let later = phone.browser.command(&phone.page, "Page.addScriptToEvaluateOnNewDocument", &later)?;
     phone.go(list)?;
-    phone.see("Something waits for more than a day")?;
+    phone.see("Something has waited for more than a day")?;
     phone.browser.command(&phone.page, "Page.removeScriptToEvaluateOnNewDocument", &later)?;
     phone.go(list)?;
     phone.see("Not accepted: ")?;

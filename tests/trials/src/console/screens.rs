@@ -11,7 +11,8 @@ use super::Office;
 use crate::browser::{Browser, Page};
 
 /// A screen: the name of its pictures, who looks at it (nobody for those before the log-in), and its address. `{open}`
-/// and `{delivered}` are ids of loads.
+/// and `{delivered}` are ids of loads, `{listing}` is that of a listing with a picture, and `{demo}` the beginning of
+/// the ids of the records that the examples of the API name.
 struct Screen {
     name: &'static str,
     person: &'static str,
@@ -24,11 +25,17 @@ const fn screen(name: &'static str, person: &'static str, path: &'static str) ->
 
 impl Screen {
     fn address(&self, office: &Office<'_>) -> String {
-        self.path.replace("{open}", &office.open).replace("{delivered}", &office.delivered)
+        let values = [
+            ("{open}", &*office.open),
+            ("{delivered}", &*office.delivered),
+            ("{listing}", &*office.listing),
+            ("{demo}", "01955bf1-6c00-7a"),
+        ];
+        values.iter().fold(self.path.to_owned(), |path, (name, value)| path.replace(name, value))
     }
 }
 
-const SCREENS: [Screen; 18] = [
+const SCREENS: [Screen; 45] = [
     screen("who", "", "/login"),
     screen("logged-out", "", "/logged-out"),
     screen("today", "owen", "/"),
@@ -40,6 +47,33 @@ const SCREENS: [Screen; 18] = [
     screen("load-edit", "owen", "/loads/{open}/edit"),
     screen("load-prove", "ruth", "/loads/{open}/prove"),
     screen("load-reject", "ruth", "/loads/{open}/reject"),
+    screen("load-new", "owen", "/loads/new"),
+    screen("load-sheet", "owen", "/loads/{open}/sheet"),
+    screen("board", "ruth", "/board"),
+    screen("board-drivers", "ruth", "/board?by=driver"),
+    screen("board-sheet", "owen", "/board/sheet?haulier=hereford-haulage"),
+    screen("import", "owen", "/import"),
+    screen(IMPORT_CHECK, "owen", "/import"),
+    screen("imports", "carys", "/import"),
+    screen("import-undo", "carys", "/import/batches/{demo}10-8000-00000000000b/undo"),
+    screen("market", "carys", "/market"),
+    screen("market-table", "tom", "/market?view=table&near=LD3+7HP&within=80"),
+    screen("market-visitor", "", "/market"),
+    screen("listing", "tom", "/market/{listing}"),
+    screen("listing-visitor", "", "/market/{listing}"),
+    screen("listing-own", "carys", "/market/{demo}10-8000-000000000101"),
+    screen("listing-edit", "carys", "/market/{demo}10-8000-000000000101/edit"),
+    screen("sell-or-seek", "carys", "/market/new"),
+    screen("listing-new", "carys", "/market/new/sheep"),
+    screen("search-save", "tom", "/market/save?q=Hereford"),
+    screen("enquiries", "carys", "/market/enquiries"),
+    screen("moderation", "anna", "/moderation"),
+    screen("connections", "carys", "/connections"),
+    screen("webhook", "carys", "/connections/webhooks/loads/{demo}30-8000-000000000001"),
+    screen("webhook-new", "carys", "/connections/webhooks/loads/new"),
+    screen("files", "owen", "/files"),
+    screen("personal-data", "anna", "/personal-data?user=carys"),
+    screen("operations", "anna", "/operations"),
     screen("not-found", "owen", "/nothing"),
     screen("driver", "driver-megan", "/driver"),
     screen("driver-none", "silas", "/driver"),
@@ -48,6 +82,19 @@ const SCREENS: [Screen; 18] = [
     screen("driver-reject", "driver-megan", "/driver/{open}/reject"),
     screen("driver-note", "driver-megan", "/driver/{open}/note"),
 ];
+
+/// The screen of a sheet that was pasted into the form of an import and checked.
+const IMPORT_CHECK: &str = "import-check";
+
+/// Pastes a sheet with a good row and faulty ones, and checks it.
+const CHECK: &str = r"{
+    const pasted = document.querySelector('#f-pasted');
+    pasted.value = 'Reference\tDelivery date\tHaulier\tCommodity\tWeight (t)\tLorry\n' +
+        'BG-9001\t30/12/2026\tHereford Haulage\tFeed wheat\t29.4\tVX68 KLM\n' +
+        'BG-9002\t31/12/2026\tHereford Hauliage\tFeed wheet\t28,5\tVX68 KLM\n' +
+        'BG-9003\t31/13/2026\tHereford Haulage\tFeed wheat\tmany\tVX68 KLM';
+    pasted.form.requestSubmit(pasted.form.querySelector('button.primary'));
+}";
 
 /// Widths of a phone, a tablet and a desktop, with their heights.
 const SIZES: [(u32, u32); 3] = [(360, 740), (768, 1024), (1440, 900)];
@@ -80,6 +127,10 @@ pub(super) fn check(office: &Office<'_>, browser: &mut Browser, pictures: &Path)
                 emulate(browser, &page, (width, height), scheme)?;
                 browser.navigate(&page, "about:blank")?;
                 browser.navigate(&page, &office.url(&path)?)?;
+                if screen.name == IMPORT_CHECK {
+                    browser.evaluate(&page, CHECK)?;
+                    browser.wait(&page, "document.querySelector('button[name=check]') !== null")?;
+                }
                 let place = format!("{} at {width} px, {scheme}", screen.name);
                 let file = pictures.join(format!("{}-{width}-{scheme}.png", screen.name));
                 picture(browser, &page, &file)?;

@@ -126,7 +126,7 @@ impl SystemClient {
         Ok(found)
     }
 
-    /// Returns what makes the calls.
+    /// Returns the API of the system service.
     pub(super) fn api(&self) -> &SystemApi {
         &self.0
     }

@@ -36,7 +36,7 @@ const SYSTEM_NAME: &str = "Drover system";
 /// Maximum number of bytes that are read of an error response or of the index.
 const MAX_ERROR_BYTES: usize = 64 << 10;
 
-/// Calls the operation.
+/// Calls the system service.
 pub(super) struct SystemApi {
     pub(super) http: reqwest::Client,
     /// The base URL of the system service, without a slash at the end.
@@ -84,7 +84,7 @@ enum Attempt {
 }
 
 impl SystemApi {
-    /// Creates what calls the system service at this base URL.
+    /// Creates a client of the system service at this base URL.
     ///
     /// # Errors
     /// Fails if the URL is invalid. The message names the setting.

@@ -97,7 +97,7 @@ impl Default for FacetService {
     }
 }
 
-/// Before a search for words, fills the texts that the previous release left out.
+/// Fills the texts that the previous release left out, if the search is for words.
 async fn fill_texts(db: &Database, search: &ListingSearch) -> Result<(), Error> {
     if !search.words.is_empty() && db.read(has_stale_rows).await? {
         rebuild_stale_rows(db).await?;
@@ -153,9 +153,9 @@ impl FacetService {
         blocking(move || service.index.read().map(&filters, &stored, zoom)).await
     }
 
-    /// Returns what is known of the matches of a search for words that no index of the database has, or in a box: the
-    /// listings that it may find, unless they are many. Without this, the database would read all listings for rare
-    /// words of two letters and for small boxes.
+    /// Returns the listings that a search in a box, or for words that no index of the database has, may find; or how
+    /// many, if they are many. Without this, the database would read all listings for rare words of two letters and for
+    /// small boxes.
     ///
     /// # Errors
     /// As [`FacetService::update`].

@@ -77,7 +77,7 @@ pub(crate) enum Candidates {
     Unknown,
     /// No other listings have all words and lie in the box.
     Few(Vec<Id>),
-    /// This many of a number of listings.
+    /// So many of all listings may match that they are not named.
     Many { found: u64, of: u64 },
 }
 
@@ -87,8 +87,8 @@ impl Candidates {
         if let Self::Few(ids) = self { Some(ids) } else { None }
     }
 
-    /// Whether so many listings lie in the box of a search that reading in its order finds the page soonest.
-    pub(crate) fn fill_page_in_order(&self, search: &ListingSearch) -> bool {
+    /// Returns true if so many listings lie in the box of a search that reading in its order finds the page soonest.
+    pub(crate) fn are_read_in_order(&self, search: &ListingSearch) -> bool {
         let Self::Many { found, of } = *self else { return false };
         // The rows that are read in order until the page is full, compared with all in the box.
         let page_end = u64::try_from(search.page.limit.saturating_add(search.page.offset));
@@ -360,13 +360,13 @@ mod tests {
     fn pages_of_a_full_box_are_read_in_order() {
         let in_box = json!({"bbox": [-5.5, 51.3, -2.6, 53.5], "limit": 20});
         let in_order = |found, parameters: &Value| {
-            Candidates::Many { found, of: 100_000 }.fill_page_in_order(&search(parameters.clone()))
+            Candidates::Many { found, of: 100_000 }.are_read_in_order(&search(parameters.clone()))
         };
         assert!(in_order(50_000, &in_box));
         assert!(!in_order(1_001, &in_box), "one in a hundred listings is found");
         assert!(!in_order(50_000, &json!({"query": "x"})));
         assert!(!in_order(50_000, &around(json!({"bbox": [-5.5, 51.3, -2.6, 53.5]}))), "nearest first");
-        assert!(!Candidates::Few(Vec::new()).fill_page_in_order(&search(in_box)));
+        assert!(!Candidates::Few(Vec::new()).are_read_in_order(&search(in_box)));
     }
 
     #[test]

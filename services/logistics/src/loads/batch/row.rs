@@ -155,7 +155,7 @@ impl BatchRow {
         };
         patch.insert("commodityId".to_owned(), json!(commodity_id));
         if let Some(instant) = self.delivery_date.start() {
-            // As loads have it, with which it is compared.
+            // In the form that loads have, because it is compared with theirs.
             patch.insert("deliveryDateISO".to_owned(), json!(instant));
         }
         patch.retain(|name, value| {

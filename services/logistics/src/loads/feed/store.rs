@@ -105,8 +105,8 @@ impl common::feed::FeedSearch for FeedSearch {
         after: Place,
         limit: usize,
     ) -> Result<FeedPage, Error> {
-        let last = last_number(c)?;
-        after.check(c, last)?;
+        let newest = last_number(c)?;
+        after.check(c, newest)?;
         // Read before the events: those below it are all visible then.
         let between = (after, feed::settled_position(c)?);
         let limit = if self.with_loads { limit.min(MAX_WITH_RESOURCES) } else { limit };
@@ -121,8 +121,8 @@ impl common::feed::FeedSearch for FeedSearch {
             } else {
                 self.some_places(c, between)?
             };
-        let more = places.len() > limit || !is_complete;
         let is_cut = places.len() > limit;
+        let more = is_cut || !is_complete;
         places.truncate(limit);
         let next = if is_cut { places.last().copied() } else { last };
         let events = events(c, caller, self, &places)?;

@@ -98,7 +98,8 @@ pub(crate) fn record_created(c: &mut SqliteConnection, ids: &[Id]) -> Result<(),
     Ok(())
 }
 
-/// The statement that records the creation of a load, with one text for all loads, which is prepared once.
+/// The statement that records the creation of a load, with one text for all loads, which is prepared once. `OR FAIL`
+/// saves as much as for the loads themselves (`InsertLoad` in `store/row.rs`).
 struct RecordCreated<'a>(&'a Id);
 
 impl QueryId for RecordCreated<'_> {

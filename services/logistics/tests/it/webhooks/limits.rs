@@ -229,7 +229,7 @@ testkit::on_both! {
         let ended = app.get(&path(&ended)).by(&User::of("haul")).send().await.ok();
         assert_eq!(ended["status"], "disabled");
         assert!(ended["disabledReason"].as_str().unwrap().contains("410"), "{ended}");
-        // Neither is tried again before what is sent later.
+        // Neither is tried again before a later request is sent.
         let third = receiver().await;
         let later = register(&app, "haul", &third.url(), &["load.created"]).await;
         app.post(&format!("{}/test", path(&later))).by(&User::of("haul")).send().await.ok();

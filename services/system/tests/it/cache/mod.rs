@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use system::{Cache, Settings, System};
 use testkit::{App, Backend, TestResponse, User};
 
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 /// Returns settings with a prefix that no other test uses.
 pub fn empty_cache(url: &str) -> Settings {

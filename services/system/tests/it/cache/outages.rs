@@ -7,7 +7,7 @@ use system::System;
 use testkit::{App, Backend, TestDatabase, User};
 
 use super::{clear, cleared, empty_cache, fetches, start};
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 /// Returns the state of the cache that `/readyz` reports. Asserts that it reports it soon, at least once in five times:
 /// a busy machine delays some requests, and waiting for Redis would delay each.

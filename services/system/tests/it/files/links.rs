@@ -5,7 +5,7 @@ use system::System;
 use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
 use super::{Files, PDF, PNG, form, id, on_all, part, start};
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 /// Creates a link. Returns its path and query.
 async fn link(app: &App, user: &User, file: &str, body: Value) -> String {

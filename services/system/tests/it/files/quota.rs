@@ -9,7 +9,7 @@ use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
 use super::image_samples::jpeg_with_position;
 use super::{Files, form, id, on_all, part, start_with};
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 fn settings(of_organisation: u64, of_user: u64) -> Settings {
     Settings {

@@ -17,7 +17,7 @@ use system::{AddressProvider, Settings, System, WordsProvider};
 use testkit::{App, Backend, TestRequest, TestResponse};
 use wiremock::MockServer;
 
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 /// API key of every stub.
 pub const KEY: &str = "AA11-SECRET-KEY";

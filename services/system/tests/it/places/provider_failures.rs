@@ -9,7 +9,7 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::{Places, addresses_from, all, assert_complete, calls, loqate, start_with, words_from};
-use crate::fixtures::UNREACHABLE;
+use crate::UNREACHABLE;
 
 /// Invalid responses.
 fn failures() -> Vec<(&'static str, ResponseTemplate)> {

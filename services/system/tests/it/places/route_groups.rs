@@ -5,7 +5,7 @@ use system::{Settings, System};
 use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
 use super::start;
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 const PATHS: [&str; 6] = [
     "/locations/three-words?query=",

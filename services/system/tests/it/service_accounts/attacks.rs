@@ -8,7 +8,7 @@ use testkit::{ISSUER, Process, TestDatabase, User};
 
 use super::{FORM, Started, basic, create, credentials, decoded, named, path, start, status, token};
 use crate::files::{form, id, part};
-use crate::fixtures::store_url;
+use crate::store_url;
 
 /// Returns a token with other claims or another header, and the signature of the original.
 fn changed(token: &str, part: usize, members: &Value) -> String {

@@ -8,7 +8,7 @@ use system::{Settings, System};
 use testkit::{App, Backend, TestDatabase, User};
 
 use super::{Started, create, decoded, named, start, status, token};
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 async fn replace_keys(app: &App) {
     app.post("/v1/cache").by(&User::admin()).json(&json!({"secrets": true})).send().await.ok();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use system::{Settings, System};
 use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
-use crate::fixtures::with_temp_store;
+use crate::with_temp_store;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 

@@ -54,7 +54,7 @@ impl<'a> Reading<'a> {
             fulltext,
             hides_suspended: any_suspended(c)?,
             candidates: candidates.ids(),
-            in_order: candidates.fill_page_in_order(search),
+            in_order: candidates.are_read_in_order(search),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! The files of the repository that must match the code: the OpenAPI document and the sample configuration.
+//! Checked-in files: the OpenAPI document and the sample configuration.
 
 #[test]
 fn the_document_is_up_to_date() {
@@ -7,7 +7,7 @@ fn the_document_is_up_to_date() {
 }
 
 #[test]
-fn the_sample_configuration_loads() {
+fn the_sample_configuration_is_valid() {
     let sample = std::path::Path::new("../../deploy/settings/livestock.toml");
     let config =
         common::config::load(&common::Config::<livestock::Settings>::default(), Some(sample)).unwrap();
