@@ -44,7 +44,7 @@ fn loads_are_assigned_to_hauliers() {
         office.logistics.call("PATCH", &format!("/v1/loads/{id}")).by(&owen()).json(&other).send().await.ok();
         let moved = [("id", id), ("to", "dales-bulk"), ("revision", "1")];
         let refused = browser.send_form(&page, "/board/assign", &moved).await;
-        assert!(refused.status == 409 && refused.text.contains("role=\"alert\""), "{}", refused.text);
+        assert!(refused.status == 412 && refused.text.contains("role=\"alert\""), "{}", refused.text);
         let revision = office.load(id).await["revision"].to_string();
         let moved = [("id", id), ("to", "dales-bulk"), ("revision", revision.as_str())];
         assert_eq!(browser.send_form(&refused, "/board/assign", &moved).await.status, 303);
