@@ -22,11 +22,11 @@ const RENEW_BEFORE_MS = 60_000;
 /** Supplies tokens. Requests that need a new one at the same time share it. */
 export class TokenSource {
   readonly #auth: Auth | undefined;
-  readonly #requestToken: (form: URLSearchParams) => Promise<TokenResponse>;
+  readonly #requestToken: (form: Record<string, string>) => Promise<TokenResponse>;
   #kept: { token: string; renewAt: number } | undefined;
   #pending: Promise<string> | undefined;
 
-  constructor(auth: Auth | undefined, requestToken: (form: URLSearchParams) => Promise<TokenResponse>) {
+  constructor(auth: Auth | undefined, requestToken: (form: Record<string, string>) => Promise<TokenResponse>) {
     this.#auth = auth;
     this.#requestToken = requestToken;
   }
@@ -52,9 +52,8 @@ export class TokenSource {
   }
 
   async #request({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Promise<string> {
-    const answer = await this.#requestToken(
-      new URLSearchParams({ grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret }),
-    );
+    const form = { grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret };
+    const answer = await this.#requestToken(form);
     const life = answer.expires_in * 1000;
     this.#kept = { token: answer.access_token, renewAt: Date.now() + life - Math.min(RENEW_BEFORE_MS, life / 10) };
     return answer.access_token;
