@@ -98,7 +98,8 @@ export function responseError(response: Response, text: string): DroverError {
   const details = Object(body.body) as Record<string, unknown>;
   // The token endpoint answers as RFC 6749 says: {error, error_description}.
   const code = body.code ?? body.error ?? "unexpected_response";
-  const message = body.message ?? body.error_description ?? `The response was ${response.status} ${response.statusText}`;
+  const fallback = `The response was ${response.status} ${response.statusText}`.trim();
+  const message = body.message ?? body.error_description ?? fallback;
   const Class = classOf(response.status);
   return new Class({
     status: response.status,

@@ -20,8 +20,22 @@ export {
   type Failure,
   type FieldError,
 } from "./errors.js";
-export type { Batches, Drivers, ImportOptions, LoadEventFilters, LoadFilters, Loads, Organisations } from "./resources/loads.js";
-export type { ListingEventFilters, ListingFilters, ListingForms, Listings, SavedSearches } from "./resources/listings.js";
+export type {
+  Batches,
+  Drivers,
+  ImportOptions,
+  LoadEventFilters,
+  LoadFilters,
+  Loads,
+  Organisations,
+} from "./resources/loads.js";
+export type {
+  ListingEventFilters,
+  ListingFilters,
+  ListingForms,
+  Listings,
+  SavedSearches,
+} from "./resources/listings.js";
 export type { Files, Places, ServiceAccounts, UploadFields } from "./resources/system.js";
 export type { DeliveryFilters, Webhook, WebhookForm, WebhookPatch, Webhooks } from "./resources/webhooks.js";
 /** The types of each service, as its OpenAPI document names them: `logistics.Load`. */

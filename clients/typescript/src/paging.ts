@@ -39,7 +39,9 @@ export class List<T> implements AsyncIterable<T> {
 
   /** Reads one page. `paging` overrides the parameters of the list. */
   page(paging: PagingParameters = {}): Promise<Page<T>> {
-    const query: Record<string, unknown> = { ...this.#parameters, ...paging, ...(paging.cursor !== undefined && { offset: undefined }) };
+    const query: Record<string, unknown> = { ...this.#parameters, ...paging };
+    // A cursor has its own place.
+    if (paging.cursor !== undefined) delete query.offset;
     return this.#http.send({ ...this.#options, path: this.#path, query }, async (response) => {
       const items = JSON.parse(await response.text()) as T[];
       const next = nextPage(response.headers.get("link"), items.length, query);

@@ -43,7 +43,8 @@ async function sendStream(url: string, init: RequestInit, onProgress: (progress:
       controller.enqueue(chunk);
     },
   });
-  const headers = { ...(init.headers as Record<string, string>), "Content-Type": encoded.headers.get("content-type") ?? "" };
+  const contentType = encoded.headers.get("content-type") ?? "";
+  const headers = { ...(init.headers as Record<string, string>), "Content-Type": contentType };
   const body = encoded.body?.pipeThrough(counter) ?? null;
   // `duplex` is required for streams, and missing in the types of older versions.
   return fetch(url, { ...init, headers, body, duplex: "half" } as RequestInit);
@@ -65,7 +66,8 @@ function sendByXmlHttpRequest(
     request.upload.onprogress = ({ loaded, total }) => onProgress({ sent: loaded, total });
     request.onload = () => {
       const { status, statusText, responseText } = request;
-      resolve(new Response(responseText, { status, statusText, headers: parseHeaders(request.getAllResponseHeaders()) }));
+      const headers = parseHeaders(request.getAllResponseHeaders());
+      resolve(new Response(responseText, { status, statusText, headers }));
     };
     request.onerror = fail;
     request.onabort = fail;

@@ -3,7 +3,20 @@
 import type { PagingParameters } from "../paging.js";
 
 /** Parameters whose names begin with `f:` in a query. */
-export const filters: ReadonlySet<string> = new Set(["breedType","commodityAdditionalInfo","commodityBreed","commodityBreedSociety","commoditySexes","commodityType","event","listingId","organisationId","reason","status","type"]);
+export const filters: ReadonlySet<string> = new Set([
+  "breedType",
+  "commodityAdditionalInfo",
+  "commodityBreed",
+  "commodityBreedSociety",
+  "commoditySexes",
+  "commodityType",
+  "event",
+  "listingId",
+  "organisationId",
+  "reason",
+  "status",
+  "type",
+]);
 
 /** The response of operations that return no resource. */
 export interface ActionResult {

@@ -3,7 +3,21 @@
 import type { PagingParameters } from "../paging.js";
 
 /** Parameters whose names begin with `f:` in a query. */
-export const filters: ReadonlySet<string> = new Set(["batchId","blocked","carrierId","commodityId","createdBy","driverId","event","loadId","organisationId","organiserId","status","tag","type"]);
+export const filters: ReadonlySet<string> = new Set([
+  "batchId",
+  "blocked",
+  "carrierId",
+  "commodityId",
+  "createdBy",
+  "driverId",
+  "event",
+  "loadId",
+  "organisationId",
+  "organiserId",
+  "status",
+  "tag",
+  "type",
+]);
 
 /** The response of operations that return no resource. */
 export interface ActionResult {

@@ -3,7 +3,12 @@
 import type { PagingParameters } from "../paging.js";
 
 /** Parameters whose names begin with `f:` in a query. */
-export const filters: ReadonlySet<string> = new Set(["bucket","organisationId","status","type"]);
+export const filters: ReadonlySet<string> = new Set([
+  "bucket",
+  "organisationId",
+  "status",
+  "type",
+]);
 
 /** The response of operations that return no resource. */
 export interface ActionResult {
