@@ -23,8 +23,9 @@ const { total, filters } = await app.listings.facets({ query: run });
 expect(total === 1 && filters["f:commodityBreed"]?.[0]?.value === "Hereford", "The facets count the listing");
 
 const connection = losingFetch();
-const grain = { commodityId: 1, weight: 28.5, weightNet: null, files: null, tags: [run] };
-const form = (n: number) => ({ ...grain, deliveryDateISO: "2026-12-01", organiserId: "penybont-farm", reference: `${run}-${n}` });
+const party = { organiserId: "penybont-farm", deliveryDateISO: "2026-12-01" };
+const grain = { ...party, commodityId: 1, weight: 28.5, weightNet: null, files: null, tags: [run] };
+const form = (n: number) => ({ ...grain, reference: `${run}-${n}` });
 const load = await new Drover({ ...settings, fetch: connection }).loads.createAsOrganiser(form(1));
 for (const n of [2, 3]) await app.loads.createAsOrganiser(form(n));
 const loads = app.loads.search({ tag: run, limit: 2 });

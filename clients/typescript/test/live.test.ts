@@ -10,7 +10,7 @@ const [carys, owen, ruth, tom, dai] = [as("CARYS"), as("OWEN"), as("RUTH"), as("
 const run = `ts-${Date.now()}`;
 
 const csv = (rows: string[]): File =>
-  new File([["reference,deliveryDateISO,commodityName,weight", ...rows].join("\r\n")], "loads.csv", { type: "text/csv" });
+  new File([["reference,deliveryDateISO,commodityName,weight", ...rows].join("\r\n")], "loads.csv");
 const load = {
   organiserId: "border-grain",
   commodityId: 1,
@@ -55,7 +55,7 @@ void test("a load from field to weighbridge", async () => {
   const text = await (await owen.loads.exportCompleted()).text();
   assert.ok(text.includes(`${run}-1`));
   const sums = await owen.loads.summary({ groupBy: "status", query: run });
-  assert.deepEqual([sums.total.count, sums.groups[0]?.key], [1, "completed"]);
+  assert.deepEqual([sums.total.count, sums.groups?.[0]?.key], [1, "completed"]);
   assert.equal((await owen.loads.byIds([id]))[0]?.weightNet?.weight, 28.7);
   const notifications = await owen.loads.notifications({ loadId: id }).all();
   assert.ok(notifications.length > 0);
@@ -63,7 +63,8 @@ void test("a load from field to weighbridge", async () => {
 });
 
 void test("many loads at once", async () => {
-  const loads = await Promise.all([1, 2].map((n) => owen.loads.createAsOrganiser({ ...load, reference: `${run}-m${n}` })));
+  const forms = [1, 2].map((n) => ({ ...load, reference: `${run}-m${n}` }));
+  const loads = await Promise.all(forms.map((form) => owen.loads.createAsOrganiser(form)));
   const result = await owen.loads.changeMany({ action: "cancel", ids: loads.map(({ id }) => id), reason: "Rain" });
   assert.deepEqual([result.done, result.failed], [2, 0]);
   const { id } = await owen.loads.reopen(loads[0]?.id ?? "", "Sun");
@@ -73,7 +74,8 @@ void test("many loads at once", async () => {
 
 void test("a sheet is checked, mended, imported and undone", async () => {
   const sheet = csv([`${run}-b1,01/03/2026,Milling Wheat,28.5`, `${run}-b2,13/03/2026,Miling Weat,29`]);
-  const refused = await owen.loads.batches.import(sheet, { dryRun: true, dateOrder: "auto" }).catch((error: unknown) => error);
+  const dry = owen.loads.batches.import(sheet, { dryRun: true, dateOrder: "auto" });
+  const refused = await dry.catch((error: unknown) => error);
   assert.ok(refused instanceof ValidationError);
   assert.equal(refused.validation[0]?.path, "rows[1].commodityName");
   assert.ok(refused.body.recognised);
@@ -100,7 +102,8 @@ void test("a sheet is checked, mended, imported and undone", async () => {
 
 void test("files are uploaded, shared, linked and archived", async () => {
   const progress: number[] = [];
-  const file = await ruth.files.upload(new File(["ticket 4711"], "Ticket.txt"), { bucket: "files", name: run, type: "misc" }, {
+  const content = new File(["ticket 4711"], "Ticket.txt");
+  const file = await ruth.files.upload(content, { bucket: "files", name: run, type: "misc" }, {
     onProgress: ({ sent }) => progress.push(sent),
   });
   assert.ok(progress.length > 0);
@@ -137,7 +140,7 @@ void test("a listing from draft to sale", async () => {
   });
   await carys.listings.publish(id);
   const edited = await carys.listings.edit(id, { description: `Twelve ewes, ${run}`, properties: { quantity: 12 } });
-  assert.equal(edited.properties.quantity, 12);
+  assert.equal(edited.properties?.quantity, 12);
   assert.equal((await tom.listings.search({ query: run, near: "LD3 7EG", distanceKm: 5 }).all())[0]?.id, id);
   assert.equal((await tom.listings.facets({ query: run })).filters["f:commodityType"]?.[0]?.value, "sheep");
   assert.equal((await tom.listings.map({ query: run })).features[0]?.id, id);
@@ -162,7 +165,8 @@ void test("a listing from draft to sale", async () => {
 
 void test("listings of the market are followed", async () => {
   const after = await tom.listings.eventsCursor();
-  const events = tom.listings.events({ after, scope: "market", include: "resource", signal: AbortSignal.timeout(30_000) });
+  const signal = AbortSignal.timeout(30_000);
+  const events = tom.listings.events({ after, scope: "market", include: "resource", signal });
   const next = (async () => {
     for await (const event of events) if (event.listing?.tags.includes(`${run}-market`)) return event;
     return undefined;
@@ -217,7 +221,7 @@ void test("a service account logs in", async () => {
 
 void test("organisations are blocked, and operations without a method are reached", async () => {
   await owen.organisations.block("somewhere-else");
-  assert.ok((await owen.organisations.list({ blocked: true }).all()).some(({ id }) => id === "somewhere-else"));
+  assert.ok((await owen.organisations.list({ blocked: "true" }).all()).some(({ id }) => id === "somewhere-else"));
   await owen.organisations.unblock("somewhere-else");
   const admin = as("ANNA");
   const settings = await admin.request<{ logging: { level: string } }>("logistics", { path: "/v1/settings" });
