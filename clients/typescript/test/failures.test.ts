@@ -228,6 +228,19 @@ withServer(
 );
 
 withServer(
+  "a webhook whose first response is lost still gets a secret",
+  ({ url }, count) => {
+    if (count === 1) return "lost";
+    return { json: url.endsWith("/rotate-secret") ? { id: "w", secret: "whsec_b" } : { id: "w" } };
+  },
+  async (client, server) => {
+    const webhook = await client.loads.webhooks.create({ url: "https://example.com/", events: ["load.created"] });
+    assert.equal(webhook.secret, "whsec_b");
+    assert.deepEqual(paths(server), ["/v1/webhooks", "/v1/webhooks", "/v1/webhooks/w/rotate-secret"]);
+  },
+);
+
+withServer(
   "a signal ends a pause, and a request that is under way",
   ({ url }) => {
     return url === "/v1/loads/slow" ? "silent" : failure(503, "dependency_unavailable", {}, { "Retry-After": "50" });

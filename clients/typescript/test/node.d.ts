@@ -28,6 +28,10 @@ declare module "node:fs/promises" {
   export function readFile(path: string): Promise<Uint8Array>;
 }
 
+declare module "node:child_process" {
+  export function spawn(program: string, options: string[], settings: { stdio: "ignore" }): { kill(): boolean };
+}
+
 declare module "node:http" {
   interface IncomingMessage extends AsyncIterable<Uint8Array> {
     method: string;

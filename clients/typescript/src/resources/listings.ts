@@ -63,6 +63,7 @@ export class Listings {
     return this.#http.download({ ...options, path: "/v1/listings", query: parameters });
   }
 
+  /** Reads a listing. */
   get(id: string, options?: RequestOptions): Promise<api.Listing> {
     return this.#http.json({ ...options, path: path`/v1/listings/${id}` });
   }
@@ -86,7 +87,13 @@ export class Listings {
     return this.#http.post(path`/v1/listings/${category}`, listing, options);
   }
 
-  /** Changes a listing by a merge patch: absent members stay, `null` removes one. See `edit` for conflicts. */
+  /**
+   * Changes a listing by a merge patch: absent members stay, `null` removes one, arrays are replaced whole. The patch is
+   * sent with the revision of `target`, or for an id with the present one.
+   *
+   * @throws PreconditionFailedError with `mine` and `theirs` if somebody else changed the listing, and `merge` is absent
+   * or gives up.
+   */
   edit(
     target: Editable,
     changes: api.ListingPatch,
@@ -98,10 +105,12 @@ export class Listings {
     );
   }
 
+  /** Makes a draft visible to everybody. Publishing again changes nothing. */
   publish(id: string, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.post(path`/v1/listings/${id}/publish`, undefined, options);
   }
 
+  /** Ends a listing: an active one as `sold`, `found` or `cancelled`, a draft as `cancelled`. */
   close(id: string, status: api.CloseListing["status"], options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.post(path`/v1/listings/${id}/close`, { status }, options);
   }
@@ -111,7 +120,11 @@ export class Listings {
     return new List(this.#http, path`/v1/listings/${id}/events`, paging, options);
   }
 
-  /** Sends an enquiry to the organisation of a listing. */
+  /**
+   * Sends an enquiry to the organisation of a listing, with at least one of `phone` and `email`.
+   *
+   * @throws ConflictError with reason `limit_reached` for a second enquiry about it on one day.
+   */
   enquire(id: string, enquiry: api.SendEnquiry, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.post(path`/v1/listings/${id}/enquiries`, enquiry, options);
   }
@@ -121,6 +134,7 @@ export class Listings {
     return new List(this.#http, "/v1/enquiries", filters, options);
   }
 
+  /** Marks an enquiry as answered. */
   markEnquiryAnswered(id: string, options?: RequestOptions): Promise<api.ActionResult> {
     // The operation takes no key, and marking again changes nothing.
     return this.#http.json({
@@ -136,6 +150,7 @@ export class Listings {
     return this.#http.json({ ...options, method: "PUT", path: path`/v1/listings/${id}/wishlist` });
   }
 
+  /** Removes a listing from the wishlist. */
   removeFromWishlist(id: string, options?: RequestOptions): Promise<api.ActionResult> {
     // Removing a listing that is not on the wishlist succeeds, so the request may be repeated.
     return this.#http.json({
@@ -151,6 +166,7 @@ export class Listings {
     return this.#http.post(path`/v1/listings/${id}/report`, report, options);
   }
 
+  /** The categories of listings. */
   categories(options?: RequestOptions): Promise<api.Category[]> {
     return this.#http.json({ ...options, path: "/v1/categories" });
   }
@@ -179,10 +195,12 @@ export class SavedSearches {
     this.#http = http;
   }
 
+  /** The searches that the user saved. */
   list(paging: PagingParameters = {}, options?: RequestOptions): List<api.SavedSearch> {
     return new List(this.#http, "/v1/saved-searches", paging, options);
   }
 
+  /** Reads a saved search. */
   get(id: string, options?: RequestOptions): Promise<api.SavedSearch> {
     return this.#http.json({ ...options, path: path`/v1/saved-searches/${id}` });
   }
@@ -192,6 +210,7 @@ export class SavedSearches {
     return this.#http.post("/v1/saved-searches", search, options);
   }
 
+  /** Changes a saved search by a merge patch, also of single parameters. See `edit` of loads for conflicts. */
   edit(
     target: Editable,
     changes: api.SavedSearchPatch,
@@ -203,6 +222,7 @@ export class SavedSearches {
     );
   }
 
+  /** Deletes a saved search. */
   delete(id: string, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.json({ ...options, method: "DELETE", path: path`/v1/saved-searches/${id}` });
   }

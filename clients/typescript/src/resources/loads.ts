@@ -30,6 +30,7 @@ export class Loads {
     return new List(this.#http, "/v1/loads", filters, options);
   }
 
+  /** Reads a load. */
   get(id: string, options?: RequestOptions): Promise<api.Load> {
     return this.#http.json({ ...options, path: path`/v1/loads/${id}` });
   }
@@ -39,15 +40,23 @@ export class Loads {
     return this.#http.json({ ...options, path: "/v1/loads/by-ids", query: { ids } });
   }
 
+  /** Creates a load that the caller's organisation ordered. Weights are in tonnes. */
   createAsOrganiser(load: api.OrganiserForm, options?: WriteOptions): Promise<api.Load> {
     return this.#http.post("/v1/loads/organiser", load, options);
   }
 
+  /** Creates a load that the caller's organisation moves. Weights are in tonnes. */
   createAsCarrier(load: api.CarrierForm, options?: WriteOptions): Promise<api.Load> {
     return this.#http.post("/v1/loads/carrier", load, options);
   }
 
-  /** Changes a load by a merge patch: absent members stay, `null` removes one. See `edit` for conflicts. */
+  /**
+   * Changes a load by a merge patch: absent members stay, `null` removes one, arrays are replaced whole. The patch is
+   * sent with the revision of `target`, or for an id with the present one.
+   *
+   * @throws PreconditionFailedError with `mine` and `theirs` if somebody else changed the load, and `merge` is absent or
+   * gives up.
+   */
   edit(
     target: Editable,
     changes: api.LoadPatch,
@@ -59,6 +68,7 @@ export class Loads {
     );
   }
 
+  /** Cancels an upcoming load. Cancelling again changes nothing. */
   cancel(id: string, reason?: string, options?: WriteOptions): Promise<api.Load> {
     return this.#http.post(path`/v1/loads/${id}/cancel`, reason === undefined ? {} : { reason }, options);
   }
@@ -68,12 +78,12 @@ export class Loads {
     return this.#http.post(path`/v1/loads/${id}/accept`, undefined, options);
   }
 
-  /** Records what was loaded. */
+  /** Records what was loaded. Weights are in tonnes. */
   collect(id: string, collection: api.CollectionForm, options?: WriteOptions): Promise<api.Load> {
     return this.#http.post(path`/v1/loads/${id}/collection`, collection, options);
   }
 
-  /** Proves the delivery, which completes the load. */
+  /** Proves the delivery, which completes the load. Weights are in tonnes. Proving it again changes nothing. */
   prove(id: string, proof: api.ProofOfDelivery, options?: WriteOptions): Promise<api.Load> {
     return this.#http.post(path`/v1/loads/${id}/proof-of-delivery`, proof, options);
   }
@@ -98,10 +108,12 @@ export class Loads {
     return this.#http.post(path`/v1/loads/${id}/notes`, { text }, options);
   }
 
+  /** Notifies a driver, who can then read the load and prove its delivery. */
   sendToDriver(message: api.SendToDriver, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.post("/v1/loads/send-to-driver", message, options);
   }
 
+  /** Notifies a carrier. If the load has none, that organisation becomes its carrier. */
   sendToCarrier(message: api.SendToCarrier, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.post("/v1/loads/send-to-carrier", message, options);
   }
@@ -121,6 +133,7 @@ export class Loads {
     return new List(this.#http, path`/v1/loads/${id}/drivers`, paging, options);
   }
 
+  /** Ends a driver's access to a load. */
   revokeDriver(id: string, driverId: string, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.json({ ...options, method: "DELETE", path: path`/v1/loads/${id}/drivers/${driverId}` });
   }
@@ -138,6 +151,7 @@ export class Loads {
     return this.#http.json({ ...options, path: "/v1/loads/summary", query: parameters });
   }
 
+  /** The catalogue of commodities. */
   commodities(options?: RequestOptions): Promise<api.CatalogueEntry[]> {
     return this.#http.json({ ...options, path: "/v1/commodities" });
   }
@@ -235,6 +249,7 @@ export class Organisations {
     this.#http = http;
   }
 
+  /** The organisations in the order of their names, or with `blocked: "true"` the blocks, newest first. */
   list(filters: api.ListOrganisationsParameters = {}, options?: RequestOptions): List<api.OrganisationRow> {
     return new List(this.#http, "/v1/organisations", filters, options);
   }
@@ -244,6 +259,7 @@ export class Organisations {
     return this.#http.json({ ...options, method: "PUT", path: path`/v1/organisations/${id}/block` });
   }
 
+  /** Ends a block. */
   unblock(id: string, options?: RequestOptions): Promise<api.ActionResult> {
     // Ending what is no block succeeds, so the request may be repeated.
     return this.#http.json({
@@ -263,6 +279,7 @@ export class Drivers {
     this.#http = http;
   }
 
+  /** The drivers whose name or id contains every word of `query`. */
   list(filters: api.ListDriversParameters = {}, options?: RequestOptions): List<api.DriverContact> {
     return new List(this.#http, "/v1/drivers", filters, options);
   }

@@ -14,7 +14,11 @@ export class Files {
     this.#http = http;
   }
 
-  /** Uploads one or more files. The result describes the first, and in `additional` the others. */
+  /**
+   * Uploads up to 10 files of up to 25 MiB. The result describes the first, and in `additional` the others.
+   *
+   * @throws ForbiddenError with reason `quota_exceeded` if the organisation has no space left.
+   */
   upload(
     files: FileContent | readonly FileContent[],
     fields: UploadFields,
@@ -40,6 +44,7 @@ export class Files {
     return new List(this.#http, "/v1/files", filters, options);
   }
 
+  /** How many bytes and files the organisation stores, and the most bytes that it may. */
   usage(options?: RequestOptions): Promise<api.StorageUsage> {
     return this.#http.json({ ...options, path: "/v1/files/usage" });
   }
@@ -127,28 +132,41 @@ export class ServiceAccounts {
     this.#http = http;
   }
 
+  /** The accounts of the caller's organisation. */
   list(paging: PagingParameters = {}, options?: RequestOptions): List<api.ServiceAccount> {
     return new List(this.#http, "/v1/service-accounts", paging, options);
   }
 
+  /** Reads an account, without its secret. */
   get(id: string, options?: RequestOptions): Promise<api.ServiceAccount> {
     return this.#http.json({ ...options, path: path`/v1/service-accounts/${id}` });
   }
 
-  /** Creates an account. Store its `clientSecret`, which no other response has, not even that to a repeat. */
-  create(account: api.ServiceAccountForm, options?: WriteOptions): Promise<api.ServiceAccount> {
-    return this.#http.post("/v1/service-accounts", account, options);
+  /**
+   * Creates an account. Store its `clientSecret`, which only this response and that of `rotateSecret` have.
+   *
+   * @throws ConflictError with reason `limit_reached` if the organisation has 20 accounts.
+   */
+  async create(account: api.ServiceAccountForm, options?: WriteOptions): Promise<api.ServiceAccount> {
+    const created = await this.#http.post<api.ServiceAccount>("/v1/service-accounts", account, options);
+    // The response to a repeat has no secret, and the first response was lost.
+    return created.clientSecret === undefined ? this.rotateSecret(created.id, { signal: options?.signal }) : created;
   }
 
+  /** Changes the name or the roles of an account. New roles apply to new tokens. */
   edit(id: string, changes: api.ServiceAccountPatch, options?: RequestOptions): Promise<api.ServiceAccount> {
     return this.#http.json({ ...options, method: "PATCH", path: path`/v1/service-accounts/${id}`, json: changes });
   }
 
-  /** Replaces the secret. The present one works for another 24 hours. */
+  /**
+   * Replaces the secret. The present one works for another 24 hours. If `clientSecret` is absent from the result, the
+   * response was lost and repeated: rotate again, which ends the present secret.
+   */
   rotateSecret(id: string, options?: WriteOptions): Promise<api.ServiceAccount> {
     return this.#http.post(path`/v1/service-accounts/${id}/rotate-secret`, undefined, options);
   }
 
+  /** Deletes an account. It gets no more tokens; those that it has end within ten minutes. */
   delete(id: string, options?: RequestOptions): Promise<api.ActionResult> {
     return this.#http.json({ ...options, method: "DELETE", path: path`/v1/service-accounts/${id}` });
   }

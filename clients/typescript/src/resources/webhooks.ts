@@ -20,19 +20,28 @@ export class Webhooks<Event extends string> {
     this.#http = http;
   }
 
+  /** The webhooks of the caller's organisation, newest first. */
   list(paging: PagingParameters = {}, options?: RequestOptions): List<Webhook<Event>> {
     return new List(this.#http, "/v1/webhooks", paging, options);
   }
 
+  /** Reads a webhook, without its secret. */
   get(id: string, options?: RequestOptions): Promise<Webhook<Event>> {
     return this.#http.json({ ...options, path: path`/v1/webhooks/${id}` });
   }
 
-  /** Registers a webhook. Store its `secret`, which no other response has, not even that to a repeat. */
-  create(webhook: WebhookForm<Event>, options?: WriteOptions): Promise<Webhook<Event>> {
-    return this.#http.post("/v1/webhooks", webhook, options);
+  /**
+   * Registers a webhook. Store its `secret`, which only this response and that of `rotateSecret` have.
+   *
+   * @throws ConflictError with reason `limit_reached` if the organisation has 20 webhooks.
+   */
+  async create(webhook: WebhookForm<Event>, options?: WriteOptions): Promise<Webhook<Event>> {
+    const created = await this.#http.post<Webhook<Event>>("/v1/webhooks", webhook, options);
+    // The response to a repeat has no secret, and the first response was lost.
+    return created.secret === undefined ? this.rotateSecret(created.id, { signal: options?.signal }) : created;
   }
 
+  /** Changes a webhook by a merge patch. See `edit` of loads for conflicts. */
   edit(
     target: Editable,
     changes: WebhookPatch<Event>,
@@ -44,6 +53,7 @@ export class Webhooks<Event extends string> {
     );
   }
 
+  /** Deletes a webhook with its deliveries. */
   delete(id: string, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.json({ ...options, method: "DELETE", path: path`/v1/webhooks/${id}` });
   }
@@ -53,7 +63,10 @@ export class Webhooks<Event extends string> {
     return this.#http.post(path`/v1/webhooks/${id}/test`, event === undefined ? {} : { event }, options);
   }
 
-  /** Replaces the secret. The present one signs too for 24 hours. */
+  /**
+   * Replaces the secret. The present one signs too for 24 hours. If `secret` is absent from the result, the response
+   * was lost and repeated: rotate again, which ends the present secret.
+   */
   rotateSecret(id: string, options?: WriteOptions): Promise<Webhook<Event>> {
     return this.#http.post(path`/v1/webhooks/${id}/rotate-secret`, undefined, options);
   }
@@ -72,6 +85,11 @@ export class Webhooks<Event extends string> {
     return this.#http.json({ ...options, path: path`/v1/webhooks/${id}/deliveries/${deliveryId}` });
   }
 
+  /**
+   * Delivers one delivery again, whatever its status.
+   *
+   * @throws ConflictError with reason `webhook_disabled` or `body_expired`.
+   */
   redeliver(id: string, deliveryId: string, options?: WriteOptions): Promise<api.ActionResult> {
     return this.#http.post(path`/v1/webhooks/${id}/deliveries/${deliveryId}/redeliver`, undefined, options);
   }
