@@ -25,15 +25,17 @@ const TOLERANCE_SECONDS = 300;
 /**
  * Checks the signature and the age of a webhook request (docs/api/webhooks.md) and returns its event.
  *
+ * `Event` is another type for the webhook of the deployment, for example `logistics.NotificationMessage`.
+ *
  * @param body The body exactly as it was received, before it is parsed.
  * @param secret The secret of the webhook (`whsec_…`), or several while secrets are replaced.
  * @throws WebhookVerificationError if the request must not be trusted. Repeats of an event have the same `id`.
  */
-export async function verifyWebhook(
+export async function verifyWebhook<Event = WebhookEvent>(
   headers: WebhookHeaders,
   body: string | Uint8Array,
   secret: string | readonly string[],
-): Promise<WebhookEvent> {
+): Promise<Event> {
   const id = header(headers, "webhook-id");
   const timestamp = header(headers, "webhook-timestamp");
   const signatures = header(headers, "webhook-signature").split(" ");
@@ -56,7 +58,7 @@ export async function verifyWebhook(
       const given = signature.startsWith("v1,") ? decodeBase64(signature.slice(3)) : undefined;
       // `verify` compares in constant time.
       if (given && (await crypto.subtle.verify(algorithm, key, given, signed))) {
-        return JSON.parse(new TextDecoder().decode(content)) as WebhookEvent;
+        return JSON.parse(new TextDecoder().decode(content)) as Event;
       }
     }
   }
@@ -69,7 +71,7 @@ function header(headers: WebhookHeaders, name: string): string {
   throw new WebhookVerificationError(`The header ${name} is missing`);
 }
 
-function decodeBase64(text: string): Uint8Array | undefined {
+function decodeBase64(text: string) {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   } catch {

@@ -7,9 +7,11 @@ import { TestServer } from "./server.js";
 
 const { SYSTEM, LOGISTICS, LIVESTOCK, OWEN, CHROMIUM = "chromium-headless-shell" } = process.env;
 
+const settings = { system: SYSTEM, logistics: LOGISTICS, livestock: LIVESTOCK, auth: OWEN };
+
 const script = `
   import { Drover } from "/dist/index.js";
-  const client = new Drover(${JSON.stringify({ system: SYSTEM, logistics: LOGISTICS, livestock: LIVESTOCK, auth: OWEN })});
+  const client = new Drover(${JSON.stringify(settings)});
   const result = {};
   try {
     const progress = [];

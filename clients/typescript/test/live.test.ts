@@ -95,7 +95,9 @@ void test("a sheet is checked, mended, imported and undone", async () => {
     bytes += (value as Uint8Array).length;
   }
   assert.ok(bytes > 200);
-  assert.equal((await owen.loads.batches.list().page({ limit: 1 })).items[0]?.id, imported.batchId);
+  // Others may have imported since.
+  const { items: batches } = await owen.loads.batches.list().page();
+  assert.ok(batches.some(({ id }) => id === imported.batchId));
   assert.equal((await owen.loads.batches.undo(imported.batchId ?? "", "Wrong sheet")).count, 2);
   assert.ok((await owen.loads.batches.template({ format: "XLSX" })).headers.get("content-type")?.includes("sheet"));
 });

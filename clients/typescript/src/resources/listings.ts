@@ -55,7 +55,10 @@ export class Listings {
     return this.#http.json({ ...options, path: "/v1/listings", query: { ...filters, format: "GEOJSON" } });
   }
 
-  /** Streams the listings that the filters find as a table. Read `body`, `blob()` or `text()` of the response. */
+  /**
+   * Streams the listings that the filters find as a table. Read `body`, `blob()` or `text()` of the response, which
+   * throws if the connection breaks off.
+   */
   export(
     parameters: ListingFilters & { format: "CSV" | "XLSX"; bom?: boolean },
     options?: RequestOptions,
@@ -88,11 +91,11 @@ export class Listings {
   }
 
   /**
-   * Changes a listing by a merge patch: absent members stay, `null` removes one, arrays are replaced whole. The patch is
-   * sent with the revision of `target`, or for an id with the present one.
+   * Changes a listing by a merge patch: absent members stay, `null` removes one, arrays are replaced whole. The patch
+   * is sent with the revision of `target`, or for an id with the present one.
    *
-   * @throws PreconditionFailedError with `mine` and `theirs` if somebody else changed the listing, and `merge` is absent
-   * or gives up.
+   * @throws PreconditionFailedError with `mine` and `theirs` if somebody else changed the listing, and `merge` is
+   * absent or gives up.
    */
   edit(
     target: Editable,

@@ -54,8 +54,8 @@ export class Loads {
    * Changes a load by a merge patch: absent members stay, `null` removes one, arrays are replaced whole. The patch is
    * sent with the revision of `target`, or for an id with the present one.
    *
-   * @throws PreconditionFailedError with `mine` and `theirs` if somebody else changed the load, and `merge` is absent or
-   * gives up.
+   * @throws PreconditionFailedError with `mine` and `theirs` if somebody else changed the load, and `merge` is absent
+   * or gives up.
    */
   edit(
     target: Editable,
@@ -156,7 +156,10 @@ export class Loads {
     return this.#http.json({ ...options, path: "/v1/commodities" });
   }
 
-  /** Streams the loads that the filters find as a table. Read `body`, `blob()` or `text()` of the response. */
+  /**
+   * Streams the loads that the filters find as a table. Read `body`, `blob()` or `text()` of the response, which throws
+   * if the connection breaks off.
+   */
   export(
     parameters: LoadFilters & { format: "CSV" | "XLSX"; bom?: boolean },
     options?: RequestOptions,
