@@ -1,0 +1,49 @@
+import { PreconditionFailedError } from "./errors.js";
+import type { RequestOptions } from "./http.js";
+
+/** Options of an edit. `Changes` is the type of the changes, and `Resource` that of what is edited. */
+export interface EditOptions<Changes, Resource> extends RequestOptions {
+  /**
+   * Decides what to send when somebody else changed the resource first. Receives the changes that were not made and the
+   * resource as it is now; returns the changes to make to it, or `undefined` to give up. If the response to an edit was
+   * lost, `theirs` may be the result of that edit.
+   */
+  merge?: (mine: Changes, theirs: Resource) => Changes | undefined | Promise<Changes | undefined>;
+}
+
+/** What is edited: an id, or the resource as it was when the person decided what to change. */
+export type Editable = string | { id: string; revision: number };
+
+const MAX_MERGES = 10;
+
+/**
+ * Sends changes with the revision that they are based on: that of `target`, or for an id the present one.
+ *
+ * @throws PreconditionFailedError with `mine` and `theirs` if there is no `merge`, if it gives up, or if the resource
+ * changes more often than it can be merged.
+ */
+export async function edit<Changes, Resource extends { revision: number }>(
+  target: Editable,
+  changes: Changes,
+  options: EditOptions<Changes, Resource>,
+  read: (id: string) => Promise<Resource>,
+  // `repeatable`: whether the merge copes with a revision that an attempt without a response has made.
+  send: (id: string, changes: Changes, revision: number, repeatable: boolean) => Promise<Resource>,
+): Promise<Resource> {
+  const id = typeof target === "string" ? target : target.id;
+  let revision = typeof target === "string" ? (await read(id)).revision : target.revision;
+  for (let merges = 0; ; merges += 1) {
+    try {
+      return await send(id, changes, revision, options.merge !== undefined);
+    } catch (error) {
+      if (!(error instanceof PreconditionFailedError)) throw error;
+      error.mine = changes;
+      const theirs = await read(id);
+      error.theirs = theirs;
+      const merged = merges < MAX_MERGES ? await options.merge?.(changes, theirs) : undefined;
+      if (merged === undefined) throw error;
+      changes = merged;
+      revision = theirs.revision;
+    }
+  }
+}
