@@ -1,9 +1,10 @@
 //! `docspage`: every example of the OpenAPI documents succeeds against services with the demo data, as it stands and on
 //! the docs page in a browser: directly, and behind a proxy with a path prefix that the services do not know. A page
-//! follows the stream of events across a restart.
+//! follows the stream of events across a restart, and visitors use the market page of the examples.
 
 mod examples;
 mod follow;
+mod market;
 mod page;
 
 use std::fs;
@@ -48,6 +49,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let png = checkout::target_dir()?.join("docspage/system.png");
     check_linked_image(&mut browser, system, logistics, &png, &token)?;
     trial.note("a private image on a page of another origin, by a link", "shown", "shown");
+    market::check(trial, &mut browser, &stack.services, &token)?;
     follow::check(trial, &mut browser, &mut stack, &token)?;
     let [port] = ports::find_free()?;
     let proxy = Proxy::start(trial, port, &stack)?;
