@@ -132,14 +132,14 @@ class EventParser:
     def feed(self, chunk: bytes) -> Iterator[dict[str, str]]:
         """Yields the fields of each event that is complete."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
-        for line in lines:
-            name, _, value = line.decode().rstrip("\r").partition(":")
-            if name:
-                self._fields[name] = value.removeprefix(" ")
-            else:
-                fields, self._fields = self._fields, ({} if line.strip() == b"" else self._fields)
-                if line.strip() == b"" and "data" in fields:
+        for line in (line.decode().rstrip("\r") for line in lines):
+            if line == "":
+                fields, self._fields = self._fields, {}
+                if "data" in fields:
                     yield fields
+            elif not line.startswith(":"):
+                name, _, value = line.partition(":")
+                self._fields[name] = value.removeprefix(" ")
 
 
 class Reader(io.RawIOBase):

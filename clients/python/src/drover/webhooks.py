@@ -44,7 +44,7 @@ def verify_webhook(
     since 1970, by default the present time.
 
     Raises `InvalidSignature` if a header is missing, the time is more than `tolerance` seconds away, or no signature
-    matches, and `ValueError` if a secret is not one.
+    matches, and `ValueError` if a secret is not one, or a genuine body is not an event.
     """
     given = {name.lower(): value for name, value in headers.items()}
     try:

@@ -60,8 +60,11 @@ async def follow(
             if not waits or (isinstance(error, RateLimited) and failures >= service.transport.retry.attempts):
                 raise
             log.info("The feed is opened again: %s", error)
+            pause = service.transport.retry.pause(failures, error)
+        else:
+            pause = service.transport.retry.pause(0, Unreachable())
         failures += 1
-        await sleep(service.transport.retry.pause(failures, Unreachable()) or 0)
+        await sleep(service.transport.retry.longest_pause if pause is None else pause)
 
 
 def parsed_event(model: type[ModelT], fields: dict[str, str]) -> ModelT:
