@@ -203,7 +203,8 @@ class LogIn(unittest.TestCase):
 
     def test_a_second_401_is_an_error(self) -> None:
         with FakeServer(in_turn(refusal(401, "unauthenticated"))) as server:
-            for auth, times in [("fixed", 1), (lambda: "called", 2)]:
+            cases: list[tuple[TokenSource, int]] = [("fixed", 1), (lambda: "called", 2)]
+            for auth, times in cases:
                 with client_of(server, auth) as client, self.assertRaises(errors.Unauthenticated):
                     before = len(server.asked)
                     client.loads.get("load-1")

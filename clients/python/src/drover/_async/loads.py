@@ -106,7 +106,7 @@ class AsyncLoads:
 
     async def by_ids(self, ids: Sequence[str]) -> list[Load]:
         """Returns up to 100 loads in this order, without those that the caller cannot read."""
-        return await self._service.many(Load, "GET", "/v1/loads/by-ids", query=query_of({"ids": ids}))
+        return await self._service.many(Load, "GET", "/v1/loads/by-ids", query=query_of({"ids": ",".join(ids)}))
 
     async def create(self, form: OrganiserForm | CarrierForm, *, idempotency_key: str | None = None) -> Load:
         """Creates a load, as its organiser or as its carrier. `warnings` of the load say what looks wrong."""

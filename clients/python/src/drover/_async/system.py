@@ -15,7 +15,6 @@ from ..models.system import (
     CountryRegions,
     FileInfo,
     FileLink,
-    FileRecord,
     FileType,
     Link,
     LinkForm,
@@ -90,10 +89,10 @@ class AsyncFiles:
 
     def list(
         self, *, query: str | None = None, type: str | None = None, status: str | None = None
-    ) -> AsyncPages[FileRecord]:
+    ) -> AsyncPages[FileInfo]:
         """Lists the files that belong to the caller's organisation, newest first."""
         filters = {"query": query, "f:type": type, "f:status": status}
-        return AsyncPages(self._service, "/v1/files", FileRecord, filters)
+        return AsyncPages(self._service, "/v1/files", FileInfo, filters)
 
     async def link(
         self,

@@ -96,7 +96,7 @@ class Listings:
 
     def by_ids(self, ids: Sequence[str]) -> list[Listing]:
         """Returns up to 100 listings in this order, without those that the caller cannot read."""
-        query = query_of({"ids": ids})
+        query = query_of({"ids": ",".join(ids)})
         return self._service.many(Listing, "GET", "/v1/listings/by-ids", query=query)
 
     def create(self, form: NewListing, *, idempotency_key: str | None = None) -> Created:

@@ -17,7 +17,6 @@ from ..models.system import (
     CountryRegions,
     FileInfo,
     FileLink,
-    FileRecord,
     FileType,
     Link,
     LinkForm,
@@ -92,10 +91,10 @@ class Files:
 
     def list(
         self, *, query: str | None = None, type: str | None = None, status: str | None = None
-    ) -> Pages[FileRecord]:
+    ) -> Pages[FileInfo]:
         """Lists the files that belong to the caller's organisation, newest first."""
         filters = {"query": query, "f:type": type, "f:status": status}
-        return Pages(self._service, "/v1/files", FileRecord, filters)
+        return Pages(self._service, "/v1/files", FileInfo, filters)
 
     def link(
         self,
