@@ -46,6 +46,15 @@ class Retries(unittest.TestCase):
         self.assertNotEqual(key, other.headers["idempotency-key"])
         self.assertEqual([first.body, first.body], [second.body, third.body])
 
+    def test_a_create_that_failed_can_be_repeated_later(self) -> None:
+        answers = in_turn(*[Answer(drop=0)] * 3, Answer(body=load()))
+        with FakeServer(answers) as server, client_of(server) as client:
+            with self.assertRaises(errors.Unreachable) as lost:
+                client.loads.create(FORM)
+            client.loads.create(FORM, idempotency_key=lost.exception.idempotency_key)
+        self.assertEqual(len(server.asked), 4)
+        self.assertEqual(len({ask.headers["idempotency-key"] for ask in server.asked}), 1)
+
     def test_an_upload_is_repeated_whole(self) -> None:
         seen: list[tuple[int, int | None]] = []
         content = b"x" * 200_000
@@ -218,6 +227,22 @@ class LogIn(unittest.TestCase):
                     client.loads.get("load-1")
         self.assertEqual(caught.exception.code, "invalid_client")
 
+    def test_a_token_is_got_again_even_for_an_edit(self) -> None:
+        token = Answer(body={"access_token": "t", "token_type": "Bearer", "expires_in": 600})
+        for lost in (Answer(drop=0), refusal(503, "dependency_unavailable")):
+            with FakeServer(in_turn(lost, token, Answer(body=load()))) as server:
+                with client_of(server, ClientCredentials("a", "b")) as client:
+                    client.loads.edit("load-1", LoadPatch(weight=28), revision=1)
+            self.assertEqual([ask.method for ask in server.asked], ["POST", "POST", "PATCH"])
+
+    def test_an_answer_that_is_no_token(self) -> None:
+        bodies: list[object] = [{}, [], b"<html>"]
+        for body in bodies:
+            with FakeServer(in_turn(Answer(body=body))) as server:
+                with client_of(server, ClientCredentials("a", "b")) as client:
+                    with self.assertRaises(errors.UnexpectedResponse):
+                        client.loads.get("load-1")
+
     def test_a_token_that_expires_soon_is_not_kept(self) -> None:
         def answer(ask: Asked) -> Answer:
             short = {"access_token": "t", "token_type": "Bearer", "expires_in": 20}
@@ -287,7 +312,10 @@ class Pages(unittest.TestCase):
             self.assertEqual(len(server.asked), 1)
             self.assertEqual(len(list(rows)), 5)
             page = found.page(limit=2, count=True)
-        self.assertEqual((page.total, len(page.items)), (6, 2))
+            self.assertEqual((page.total, len(page.items)), (6, 2))
+            last = found.page(found.page(page))
+            self.assertEqual(last.items[0].id, "load-2-0")
+            self.assertEqual(found.page(last).items, [])
         first = server.asked[0].query
         self.assertEqual(first["f:status"], ["upcoming"])
         self.assertEqual((first["overdue"], first["f:commodityId"]), (["true"], ["1", "2"]))

@@ -172,9 +172,9 @@ class Live(unittest.TestCase):
         search = self.owen.loads.search(batch_id=imported.batch_id or "", sort_by="reference")
         page = search.page(limit=2, count=True)
         self.assertEqual((page.total, len(page.items)), (3, 2))
-        rest = search.page(page.next)
+        rest = search.page(page)
         self.assertEqual([load.reference[-1] for load in page.items + rest.items], ["0", "1", "2"])
-        self.assertIsNone(rest.next)
+        self.assertEqual(search.page(rest).items, [])
         self.assertEqual(len(list(search)), 3)
         workbook = io.BytesIO()
         self.assertEqual(search.export(workbook, "XLSX"), len(workbook.getvalue()))
@@ -214,6 +214,8 @@ class Live(unittest.TestCase):
         self.assertEqual(
             self.tom.listings.map(query=RUN).features[0].geometry.coordinates, [-3.3915, 51.9469]
         )
+        found = self.tom.listings.search(query=RUN, bbox=(-4, 51, -3, 52))
+        self.assertEqual([row.id for row in found], [listing.id])
         self.tom.listings.add_to_wishlist(listing.id)
         self.assertIn(listing.id, [row.id for row in self.tom.listings.search(is_wishlisted=True)])
         self.tom.listings.remove_from_wishlist(listing.id)

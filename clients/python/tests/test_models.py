@@ -1,11 +1,13 @@
 """The models and filters say what the OpenAPI documents of the services say."""
 
 import json
+import re
 import unittest
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import drover
 from drover import filters, models
 from drover._http import wire_names
 from drover._model import Model
@@ -60,6 +62,11 @@ class Names(unittest.TestCase):
         own = {"file", "dryRun", "format"}
         schema = document("logistics")["components"]["schemas"]["LoadBatchForm"]
         self.assertEqual(set(wire_names(filters.ImportOptions).values()), set(schema["properties"]) - own)
+
+    def test_the_version_is_that_of_the_services(self) -> None:
+        found = re.search(r'^version = "(.+?)"', (SERVICES.parent / "Cargo.toml").read_text(), re.MULTILINE)
+        assert found is not None
+        self.assertEqual(drover.__version__, found[1].replace("-dev", ".dev0"))
 
 
 class Values(unittest.TestCase):

@@ -2,13 +2,12 @@
 
 `Drover` is the client, `AsyncDrover` the same for asyncio and trio. `drover.models` has the models of the three
 services: `drover.models.logistics.Load`, `drover.models.livestock.Listing`, `drover.models.system.FileRecord` …
-Exceptions are in `drover.errors`, filters of searches in `drover.filters`.
+What `Drover` consists of is in `drover.resources`, exceptions in `drover.errors`, filters in `drover.filters`.
 """
 
-from . import errors, filters, models
+from . import errors, filters, models, resources
 from ._async.client import AsyncDrover
-from ._async.listings import ListingFeedEvent
-from ._async.loads import LoadFeedEvent
+from ._events import ListingFeedEvent, LoadFeedEvent
 from ._http import Created, Retry
 from ._sync.client import Drover
 from ._version import __version__
@@ -28,5 +27,6 @@ __all__ = [
     "errors",
     "filters",
     "models",
+    "resources",
     "verify_webhook",
 ]

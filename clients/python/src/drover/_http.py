@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from typing_extensions import get_type_hints
 
 from ._model import Model
-from .errors import ApiError, UnexpectedResponse
+from .errors import ApiError, UnexpectedResponse, Unreachable
 from .models.system import ActionResult
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -59,6 +59,14 @@ def is_transient(error: Exception, repeatable: bool) -> bool:
         return error.nothing_changed or (error.outcome_unknown and repeatable)
     never_sent = isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
     return never_sent or (isinstance(error, httpx.TransportError) and repeatable)
+
+
+def unreachable(request: httpx.Request, error: httpx.RequestError) -> Unreachable:
+    """Returns the exception of a request without an answer. It does not contain the query, which may be private."""
+    place = f"{request.method} {request.url.copy_with(query=None)}"
+    failure = Unreachable(f"{place}: {type(error).__name__} {error}")
+    failure.idempotency_key = request.headers.get("Idempotency-Key")
+    return failure
 
 
 def segment(id: str) -> str:

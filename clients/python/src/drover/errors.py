@@ -12,6 +12,9 @@ from .models.system import FieldError
 class DroverError(Exception):
     """The base class of all exceptions of the package."""
 
+    idempotency_key: str | None = None
+    """The key of a write that failed. Repeat the write with it, and its effect occurs only once."""
+
 
 class Unreachable(DroverError):
     """No answer came, even after the retries, so a write may have happened. `__cause__` is the exception of httpx."""

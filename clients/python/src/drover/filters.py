@@ -83,8 +83,8 @@ class ListingFilters(TypedDict, total=False):
     near: str
     """A postcode, an outward code or a sector, in place of `latitude` and `longitude`."""
     distance_km: Annotated[float, "distanceKm"]
-    bbox: Annotated[str, "bbox"]
-    """`west,south,east,north` in degrees."""
+    bbox: tuple[float, float, float, float]
+    """West, south, east and north in degrees."""
     is_wishlisted: Annotated[bool, "isWishlisted"]
 
 

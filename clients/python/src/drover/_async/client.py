@@ -6,7 +6,6 @@ from types import TracebackType
 import httpx
 
 from .._http import Retry
-from .._version import USER_AGENT
 from ..auth import AsyncTokenSource, ClientCredentials
 from .listings import AsyncListings, AsyncSavedSearches
 from .loads import AsyncLoads
@@ -36,7 +35,6 @@ class AsyncDrover:
     ) -> None:
         self._own = http is None
         self._http = http or httpx.AsyncClient(timeout=httpx.Timeout(timeout, connect=10))
-        self._http.headers["User-Agent"] = USER_AGENT
         transport = AsyncTransport(self._http, auth, f"{system.rstrip('/')}/v1/token", retry)
         of_system = AsyncService(transport, system)
         of_logistics = AsyncService(transport, logistics)

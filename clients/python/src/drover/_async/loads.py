@@ -3,8 +3,10 @@
 from collections.abc import AsyncIterator, Sequence
 from typing import BinaryIO, Literal
 
+import httpx
 from typing_extensions import Unpack
 
+from .._events import LoadFeedEvent
 from .._http import Created, Progress, filters_of, query_of, segment
 from ..filters import Day, LoadFilters, LoadSearchFilters
 from ..models.logistics import (
@@ -13,7 +15,6 @@ from ..models.logistics import (
     CarrierForm,
     CatalogueEntry,
     CollectionForm,
-    FeedLoadEvent,
     Load,
     LoadActionResults,
     LoadActions,
@@ -37,17 +38,10 @@ from ..models.logistics import (
 )
 from .batches import AsyncBatches
 from .edit import Merge, edit
-from .feed import follow
+from .feed import SILENCE, follow
 from .pages import AsyncPages, AsyncSearch, Format
 from .transport import AsyncService
 from .webhooks import AsyncWebhooks
-
-
-class LoadFeedEvent(FeedLoadEvent):
-    """An event of the feed, with its place."""
-
-    cursor: str
-    """Store it with what you did about the event, and continue with `events(after=cursor)`."""
 
 
 def load_path(id: str, *rest: str) -> str:
@@ -106,7 +100,9 @@ class AsyncLoads:
 
     async def by_ids(self, ids: Sequence[str]) -> list[Load]:
         """Returns up to 100 loads in this order, without those that the caller cannot read."""
-        return await self._service.many(Load, "GET", "/v1/loads/by-ids", query=query_of({"ids": ",".join(ids)}))
+        return await self._service.many(
+            Load, "GET", "/v1/loads/by-ids", query=query_of({"ids": ",".join(ids)})
+        )
 
     async def create(self, form: OrganiserForm | CarrierForm, *, idempotency_key: str | None = None) -> Load:
         """Creates a load, as its organiser or as its carrier. `warnings` of the load say what looks wrong."""
@@ -246,7 +242,8 @@ class AsyncLoads:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = feed_filters(types, include_load, driver_id, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        return await self._service.one(LoadFeedPage, "GET", "/v1/events", query=query)
+        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        return await self._service.one(LoadFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 
 def feed_filters(

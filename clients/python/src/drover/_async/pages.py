@@ -17,8 +17,8 @@ class AsyncPage(Generic[ModelT]):
     items: list[ModelT]
     total: int | None
     """The number of all matches, if it was asked for."""
-    next: Query | None
-    """The query of the next page: pass it to `page`. `None` after the last page."""
+    following: Query | None
+    """The query of the next page, `None` after the last one."""
 
 
 class AsyncPages(Generic[ModelT]):
@@ -34,18 +34,24 @@ class AsyncPages(Generic[ModelT]):
 
     async def page(
         self,
-        after: Query | None = None,
+        after: AsyncPage[ModelT] | None = None,
         *,
         limit: int | None = None,
         offset: int | None = None,
         count: bool = False,
     ) -> AsyncPage[ModelT]:
-        """Returns a page: the one at an `offset`, or the one after another page, whose `next` is passed as `after`.
+        """Returns the first page, the one at an `offset`, or the one `after` another, which is empty after the last.
 
-        `limit` is 1 to 100 rows, by default 20. With `count`, the page has the `total`, which takes longer.
+        `limit` is 1 to 100 rows, by default 20, and continues to hold for later pages. With `count`, the page has the
+        `total`, which takes longer.
         """
-        given = {"limit": limit, "offset": offset, "count": count or None}
-        query = after or [*self._query, *query_of(given)]
+        if after is None:
+            given = {"limit": limit, "offset": offset, "count": count or None}
+            query = [*self._query, *query_of(given)]
+        elif after.following is None:
+            return AsyncPage([], after.total, None)
+        else:
+            query = after.following
         response = await self._service.request("GET", self._path, query=query)
         items = [parsed(self._model, item) for item in json_of(response)]
         total = response.headers.get("X-Total-Count")
@@ -55,12 +61,10 @@ class AsyncPages(Generic[ModelT]):
 
     async def __aiter__(self) -> AsyncIterator[ModelT]:
         page = await self.page(limit=100)
-        while True:
+        while page.items:
             for item in page.items:
                 yield item
-            if page.next is None:
-                return
-            page = await self.page(page.next)
+            page = await self.page(page)
 
 
 class AsyncSearch(AsyncPages[ModelT]):

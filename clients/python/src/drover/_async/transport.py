@@ -1,5 +1,6 @@
 """Sends requests: tokens, retries, errors, and answers as models."""
 
+import logging
 import time
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -8,16 +9,19 @@ from typing import Any, BinaryIO
 
 import httpx
 
-from .._http import ModelT, Progress, Query, Retry, is_transient, parsed
+from .._http import ModelT, Progress, Query, Retry, is_transient, parsed, unreachable
 from .._model import Model
+from .._version import USER_AGENT
 from ..auth import AsyncTokenSource, ClientCredentials
-from ..errors import ApiError, AuthenticationFailed, UnexpectedResponse, Unreachable, error_of
+from ..errors import ApiError, AuthenticationFailed, UnexpectedResponse, error_of
 from ._compat import Lock, resolve, sleep
 
 EARLY = 30.0
 """How many seconds before it expires a token is replaced."""
 LONG = 300.0
 """How many seconds the service may take to answer an upload."""
+
+log = logging.getLogger("drover")
 
 
 class AsyncTransport:
@@ -41,9 +45,11 @@ class AsyncTransport:
         """
         attempt, refused = 0, None
         while True:
-            error: Exception
+            error: httpx.RequestError | ApiError
+            asked = False
             try:
                 token = await self._current_token(refused)
+                asked = True
                 if token is not None:
                     request.headers["Authorization"] = f"Bearer {token}"
                 response = await self._http.send(request, stream=stream)
@@ -54,14 +60,16 @@ class AsyncTransport:
                 if response.status_code == 401 and refused is None and renewable(self._auth):
                     refused = token
                     continue
-            except (httpx.TransportError, ApiError) as failure:
+            except (httpx.RequestError, ApiError) as failure:
                 error = failure
-            pause = self.retry.pause(attempt, error) if is_transient(error, repeatable) else None
+            pause = self.retry.pause(attempt, error) if is_transient(error, repeatable or not asked) else None
             attempt += 1
             if pause is None or attempt >= self.retry.attempts:
-                if isinstance(error, httpx.TransportError):
+                if isinstance(error, httpx.RequestError):
                     raise unreachable(request, error) from error
+                error.idempotency_key = request.headers.get("Idempotency-Key")
                 raise error
+            log.info("%s %s is repeated in %.1f s: %s", request.method, request.url.path, pause, error)
             await sleep(pause)
 
     async def _current_token(self, refused: str | None) -> str | None:
@@ -84,15 +92,15 @@ class AsyncTransport:
         )
         try:
             answer = response.json()
-        except ValueError:
-            raise error_of(response) from None
-        if not response.is_success:
-            # RFC 6749 has an error of its own; a busy or limited service answers like every operation.
-            if "error" in answer:
+            # RFC 6749 has errors of its own; a limited or busy service answers as for every operation.
+            if not response.is_success and "error" in answer:
                 raise AuthenticationFailed(str(answer["error"]))
-            raise error_of(response)
-        self._token = str(answer["access_token"])
-        self._renew_at = began + float(answer["expires_in"]) - EARLY
+            if not response.is_success:
+                raise error_of(response)
+            self._token = str(answer["access_token"])
+            self._renew_at = began + float(answer["expires_in"]) - EARLY
+        except (KeyError, TypeError, ValueError):
+            raise UnexpectedResponse("the answer of the token endpoint is not that of RFC 6749") from None
 
     def build(self, method: str, url: str, **options: Any) -> httpx.Request:
         return self._http.build_request(method, url, **options)
@@ -101,12 +109,6 @@ class AsyncTransport:
 def renewable(auth: AsyncTokenSource | None) -> bool:
     """Returns whether another token can be got after one was refused."""
     return auth is not None and not isinstance(auth, str)
-
-
-def unreachable(request: httpx.Request, error: Exception) -> Unreachable:
-    return Unreachable(
-        f"{request.method} {request.url.copy_with(query=None)}: {type(error).__name__} {error}"
-    )
 
 
 class AsyncService:
@@ -130,7 +132,7 @@ class AsyncService:
         **options: Any,
     ) -> httpx.Response:
         """Sends a request. A POST gets an idempotency key, which its retries share; a PATCH is a merge patch."""
-        send = dict(headers or {})
+        send = {"User-Agent": USER_AGENT, **(headers or {})}
         if method == "POST":
             send["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
         if revision is not None:
@@ -160,7 +162,7 @@ class AsyncService:
         response = await self.request(method, path, stream=True, **options)
         try:
             yield response
-        except httpx.TransportError as error:
+        except httpx.RequestError as error:
             raise unreachable(response.request, error) from error
         finally:
             await response.aclose()

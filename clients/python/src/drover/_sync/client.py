@@ -8,7 +8,6 @@ from types import TracebackType
 import httpx
 
 from .._http import Retry
-from .._version import USER_AGENT
 from ..auth import ClientCredentials, TokenSource
 from .listings import Listings, SavedSearches
 from .loads import Loads
@@ -38,7 +37,6 @@ class Drover:
     ) -> None:
         self._own = http is None
         self._http = http or httpx.Client(timeout=httpx.Timeout(timeout, connect=10))
-        self._http.headers["User-Agent"] = USER_AGENT
         transport = Transport(self._http, auth, f"{system.rstrip('/')}/v1/token", retry)
         of_system = Service(transport, system)
         of_logistics = Service(transport, logistics)

@@ -5,8 +5,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, TypeAlias
 
+import httpx
 from typing_extensions import Unpack
 
+from .._events import ListingFeedEvent
 from .._http import Created, filters_of, query_of, segment
 from ..filters import ListingFilters, ListingSearchFilters
 from ..models.livestock import (
@@ -19,7 +21,6 @@ from ..models.livestock import (
     Facets,
     FeatureCollection,
     FeedForm,
-    FeedListingEvent,
     Listing,
     ListingEvent,
     ListingFeedPage,
@@ -37,7 +38,7 @@ from ..models.livestock import (
     WorkingDogForm,
 )
 from .edit import Merge, edit
-from .feed import follow
+from .feed import SILENCE, follow
 from .pages import Pages, Search
 from .transport import Service
 from .webhooks import Webhooks
@@ -50,13 +51,6 @@ _ROUTES: dict[type[NewListing], str] = {
     FeedForm: "feed",
     BeddingForm: "bedding",
 }
-
-
-class ListingFeedEvent(FeedListingEvent):
-    """An event of the feed, with its place."""
-
-    cursor: str
-    """Store it with what you did about the event, and continue with `events(after=cursor)`."""
 
 
 def listing_path(id: str, *rest: str) -> str:
@@ -207,7 +201,8 @@ class Listings:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = _feed_filters(scope, types, include_listing, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        return self._service.one(ListingFeedPage, "GET", "/v1/events", query=query)
+        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        return self._service.one(ListingFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 
 class SavedSearches:

@@ -5,8 +5,10 @@
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, Literal
 
+import httpx
 from typing_extensions import Unpack
 
+from .._events import LoadFeedEvent
 from .._http import Created, Progress, filters_of, query_of, segment
 from ..filters import Day, LoadFilters, LoadSearchFilters
 from ..models.logistics import (
@@ -15,7 +17,6 @@ from ..models.logistics import (
     CarrierForm,
     CatalogueEntry,
     CollectionForm,
-    FeedLoadEvent,
     Load,
     LoadActionResults,
     LoadActions,
@@ -39,17 +40,10 @@ from ..models.logistics import (
 )
 from .batches import Batches
 from .edit import Merge, edit
-from .feed import follow
+from .feed import SILENCE, follow
 from .pages import Format, Pages, Search
 from .transport import Service
 from .webhooks import Webhooks
-
-
-class LoadFeedEvent(FeedLoadEvent):
-    """An event of the feed, with its place."""
-
-    cursor: str
-    """Store it with what you did about the event, and continue with `events(after=cursor)`."""
 
 
 def load_path(id: str, *rest: str) -> str:
@@ -242,7 +236,8 @@ class Loads:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = feed_filters(types, include_load, driver_id, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        return self._service.one(LoadFeedPage, "GET", "/v1/events", query=query)
+        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        return self._service.one(LoadFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 
 def feed_filters(
