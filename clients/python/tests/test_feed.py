@@ -2,8 +2,8 @@
 
 import itertools
 import json
+import logging
 import threading
-import time
 import unittest
 from collections.abc import Sequence
 
@@ -70,9 +70,17 @@ class Feed(unittest.TestCase):
             events = client.loads.events(after="1.0")
             self.assertEqual(next(events).cursor, "1.1")
         found: list[str] = []
+        gave_up = threading.Event()  # the retries of one request did not outlast the restart
+        watcher = logging.Handler()
+        watcher.emit = lambda record: gave_up.set() if "opened again" in record.msg else None  # type: ignore[method-assign]
+        log = logging.getLogger("drover")
+        log.addHandler(watcher)
+        log.setLevel(logging.INFO)
+        self.addCleanup(log.removeHandler, watcher)
+        self.addCleanup(log.setLevel, logging.NOTSET)
         thread = threading.Thread(target=lambda: found.append(next(events).cursor))
         thread.start()
-        time.sleep(0.3)  # the service is down, longer than the retries of a request take
+        self.assertTrue(gave_up.wait(20))
         self.assertEqual(found, [])
         with FakeServer(in_turn(stream([2])), port) as after:
             thread.join(10)
