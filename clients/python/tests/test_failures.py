@@ -3,8 +3,12 @@
 import asyncio
 import io
 import json
+import os
 import socket
 import unittest
+from unittest import mock
+
+import httpx
 
 from drover import AsyncDrover, ClientCredentials, Created, Drover, Retry, errors
 from drover.auth import TokenSource
@@ -235,6 +239,20 @@ class LogIn(unittest.TestCase):
                 with client_of(server, ClientCredentials("a", "b")) as client:
                     client.loads.edit("load-1", LoadPatch(weight=28), revision=1)
             self.assertEqual([ask.method for ask in server.asked], ["POST", "POST", "PATCH"])
+
+    def test_the_environment(self) -> None:
+        env = {"DROVER_CLIENT_ID": "bridge", "DROVER_CLIENT_SECRET": "s3cret"}
+        with FakeServer(self.tokens) as server:
+            urls = {f"DROVER_{name}": server.url for name in ("SYSTEM", "LOGISTICS", "LIVESTOCK")}
+            with mock.patch.dict(os.environ, {**urls, **env}):
+                client = Drover.from_env(retry=QUICK)
+            with client:
+                client.loads.get("load-1")
+        expected = httpx.BasicAuth("bridge", "s3cret")
+        request = next(expected.auth_flow(httpx.Request("POST", server.url)))
+        self.assertEqual(server.asked[0].headers["authorization"], request.headers["Authorization"])
+        with mock.patch.dict(os.environ, clear=True), self.assertRaises(KeyError):
+            Drover.from_env()
 
     def test_an_answer_that_is_no_token(self) -> None:
         bodies: list[object] = [{}, [], b"<html>"]

@@ -32,6 +32,18 @@ def stream(numbers: Sequence[int], drop: int | None = None) -> Answer:
     return Answer(200, "".join(texts).encode(), STREAM, drop)
 
 
+class Watcher(logging.Handler):
+    """Sees in the log that the feed is opened again."""
+
+    def __init__(self, seen: threading.Event) -> None:
+        super().__init__()
+        self.seen = seen
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "opened again" in record.msg:
+            self.seen.set()
+
+
 class Feed(unittest.TestCase):
     def asked_after(self, server: FakeServer) -> list[str]:
         return [ask.headers["last-event-id"] for ask in server.asked if ask.path == "/v1/events/stream"]
@@ -71,8 +83,7 @@ class Feed(unittest.TestCase):
             self.assertEqual(next(events).cursor, "1.1")
         found: list[str] = []
         gave_up = threading.Event()  # the retries of one request did not outlast the restart
-        watcher = logging.Handler()
-        watcher.emit = lambda record: gave_up.set() if "opened again" in record.msg else None  # type: ignore[method-assign]
+        watcher = Watcher(gave_up)
         log = logging.getLogger("drover")
         log.addHandler(watcher)
         log.setLevel(logging.INFO)

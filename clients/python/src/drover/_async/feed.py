@@ -7,7 +7,7 @@ stream after a while and when it restarts; the next one begins after the last ev
 
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
@@ -25,7 +25,7 @@ log = logging.getLogger("drover")
 
 async def follow(
     service: AsyncService, model: type[ModelT], after: str | None, filters: dict[str, Any]
-) -> AsyncIterator[ModelT]:
+) -> AsyncGenerator[ModelT, None]:
     """Yields the events after a cursor, as models with a member `cursor`."""
     cursor = after
     while cursor is None or cursor == "now":

@@ -1,6 +1,6 @@
 """Listings, enquiries and saved searches."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import httpx
@@ -176,7 +176,7 @@ class AsyncListings:
         types: Sequence[str] = (),
         include_listing: bool = False,
         organisation_id: str | None = None,
-    ) -> AsyncIterator[ListingFeedEvent]:
+    ) -> AsyncGenerator[ListingFeedEvent, None]:
         """Follows what happens to the caller's listings or in the market, without end, also over restarts.
 
         `after` is the `cursor` of an event or a page; `"now"` begins with the next event, `None` with the oldest.

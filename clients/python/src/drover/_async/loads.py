@@ -1,6 +1,6 @@
 """Loads."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import BinaryIO, Literal
 
 import httpx
@@ -219,7 +219,7 @@ class AsyncLoads:
         include_load: bool = False,
         driver_id: Literal["me"] | None = None,
         organisation_id: str | None = None,
-    ) -> AsyncIterator[LoadFeedEvent]:
+    ) -> AsyncGenerator[LoadFeedEvent, None]:
         """Follows what happens to the loads, without end, also over restarts of the service.
 
         `after` is the `cursor` of an event or a page; `"now"` begins with the next event, `None` with the oldest.

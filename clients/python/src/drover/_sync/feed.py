@@ -9,7 +9,7 @@ stream after a while and when it restarts; the next one begins after the last ev
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import httpx
@@ -27,7 +27,7 @@ log = logging.getLogger("drover")
 
 def follow(
     service: Service, model: type[ModelT], after: str | None, filters: dict[str, Any]
-) -> Iterator[ModelT]:
+) -> Generator[ModelT, None, None]:
     """Yields the events after a cursor, as models with a member `cursor`."""
     cursor = after
     while cursor is None or cursor == "now":

@@ -2,7 +2,7 @@
 
 # Made by `generate` from _async/listings.py.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import Any, Literal, TypeAlias
 
 import httpx
@@ -178,7 +178,7 @@ class Listings:
         types: Sequence[str] = (),
         include_listing: bool = False,
         organisation_id: str | None = None,
-    ) -> Iterator[ListingFeedEvent]:
+    ) -> Generator[ListingFeedEvent, None, None]:
         """Follows what happens to the caller's listings or in the market, without end, also over restarts.
 
         `after` is the `cursor` of an event or a page; `"now"` begins with the next event, `None` with the oldest.

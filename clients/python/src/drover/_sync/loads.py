@@ -2,7 +2,7 @@
 
 # Made by `generate` from _async/loads.py.
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from typing import BinaryIO, Literal
 
 import httpx
@@ -213,7 +213,7 @@ class Loads:
         include_load: bool = False,
         driver_id: Literal["me"] | None = None,
         organisation_id: str | None = None,
-    ) -> Iterator[LoadFeedEvent]:
+    ) -> Generator[LoadFeedEvent, None, None]:
         """Follows what happens to the loads, without end, also over restarts of the service.
 
         `after` is the `cursor` of an event or a page; `"now"` begins with the next event, `None` with the oldest.
