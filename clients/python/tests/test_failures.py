@@ -126,6 +126,9 @@ class Retries(unittest.TestCase):
         self.assertEqual(created.secret, "whsec_c2VjcmV0")
         self.assertNotIn("c2VjcmV0", repr(created))
         self.assertEqual(server.asked[-1].path, "/v1/webhooks/hook-1/rotate-secret")
+        with FakeServer(in_turn(Answer(body=hook))) as server, client_of(server) as client:
+            with self.assertRaises(errors.UnexpectedResponse):
+                client.loads.webhooks.rotate_secret("hook-1")
 
 
 class Errors(unittest.TestCase):

@@ -32,9 +32,12 @@ async def follow(
         # A stream without a cursor has no place to continue from until its first event.
         query = query_of({**filters, "after": cursor, "limit": 1})
         page = await service.json("GET", "/v1/events", query=query)
-        for event in page["events"]:
-            yield parsed(model, {**event, "cursor": page["cursor"]})
-        cursor = str(page["cursor"])
+        try:
+            events, cursor = page["events"], str(page["cursor"])
+        except (KeyError, TypeError) as error:
+            raise UnexpectedResponse(f"a page of the feed is malformed: {error}") from error
+        for event in events:
+            yield parsed(model, {**event, "cursor": cursor})
     failures = 0
     while True:
         parser = EventParser()

@@ -254,14 +254,10 @@ class AsyncSavedSearches:
 
 def parameters_of(filters: ListingFilters) -> dict[str, Any]:
     """Returns filters as the parameters of a saved search: a text each, or an array of texts."""
-    texts: dict[str, Any] = {}
+    texts: dict[str, list[str]] = {}
     for name, value in query_of(filters_of(ListingFilters, filters)):
-        texts[name] = (
-            [*([texts[name]] if isinstance(texts[name], str) else texts[name]), value]
-            if name in texts
-            else value
-        )
-    return texts
+        texts.setdefault(name, []).append(value)
+    return {name: values if len(values) > 1 else values[0] for name, values in texts.items()}
 
 
 def _search_path(id: str) -> str:

@@ -5,6 +5,7 @@ from typing import Generic, Literal, TypeVar
 
 from .._http import query_of, segment
 from .._model import Model
+from ..errors import UnexpectedResponse
 from ..filters import Day
 from ..models.livestock import Webhook as ListingWebhook
 from ..models.logistics import ActionResult, RedeliveryResult, Webhook, WebhookPatch
@@ -15,6 +16,8 @@ from .transport import AsyncService
 WebhookT = TypeVar("WebhookT", bound=Webhook | ListingWebhook)
 DeliveryT = TypeVar("DeliveryT", bound=Model)
 DetailsT = TypeVar("DetailsT", bound=Model)
+ROTATIONS = 3
+"""How often a secret is made again because its answer was lost: the answer to a repeat does not contain it."""
 
 
 class AsyncWebhooks(Generic[WebhookT, DeliveryT, DetailsT]):
@@ -75,10 +78,11 @@ class AsyncWebhooks(Generic[WebhookT, DeliveryT, DetailsT]):
 
     async def rotate_secret(self, id: str) -> WebhookT:
         """Returns the webhook with a new secret. For 24 hours, the old one signs too."""
-        while True:
+        for _ in range(ROTATIONS):
             rotated = await self._service.one(self._webhook, "POST", _path(id, "rotate-secret"))
             if rotated.secret is not None:
                 return rotated
+        raise UnexpectedResponse("the service answered without a secret")
 
     async def test(self, id: str, event: str | None = None) -> ActionResult:
         """Sends `webhook.test`, or a sample of an event."""

@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Literal
 import httpx
 
 from .._http import Progress, Source, opened, parsed, query_of, segment
+from ..errors import UnexpectedResponse
 from ..filters import Day
 from ..models.logistics import BlockedOrganisation, DriverContact, OrganisationContact
 from ..models.system import (
@@ -31,7 +32,7 @@ from ..models.system import (
 )
 from .pages import Pages
 from .transport import LONG, Service, json_of
-from .webhooks import given
+from .webhooks import ROTATIONS, given
 
 Width = Literal[160, 320, 640, 1280]
 
@@ -214,10 +215,11 @@ class ServiceAccounts:
 
     def rotate_secret(self, id: str) -> ServiceAccount:
         """Returns the account with a new secret. For 24 hours, the old one works too."""
-        while True:
+        for _ in range(ROTATIONS):
             rotated = self._service.one(ServiceAccount, "POST", _account_path(id, "rotate-secret"))
             if rotated.client_secret is not None:
                 return rotated
+        raise UnexpectedResponse("the service answered without a secret")
 
     def delete(self, id: str) -> ActionResult:
         """Deletes an account. Its tokens work until they expire, ten minutes at most."""
