@@ -1,0 +1,79 @@
+"""Follows a feed of events.
+
+The feed is read as a stream, because each event of a stream has a cursor of its own: a program that stores it after
+each event continues exactly there. A page of the feed has only one cursor for all its events. The service ends a
+stream after a while and when it restarts; the next one begins after the last event.
+"""
+
+import json
+import logging
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx
+
+from .._http import EventParser, ModelT, is_transient, parsed, query_of
+from ..errors import ApiError, DroverError, RateLimited, UnexpectedResponse, Unreachable
+from ._compat import sleep
+from .transport import AsyncService
+
+SILENCE = 45.0
+"""The seconds without a byte after which a stream is opened again; the service sends a line every 15 s."""
+
+log = logging.getLogger("drover")
+
+
+async def follow(
+    service: AsyncService, model: type[ModelT], after: str | None, filters: dict[str, Any]
+) -> AsyncGenerator[ModelT, None]:
+    """Yields the events after a cursor, as models with a member `cursor`."""
+    cursor = after
+    while cursor is None or cursor == "now":
+        # A stream without a cursor has no place to continue from until its first event.
+        query = query_of({**filters, "after": cursor, "limit": 1})
+        page = await service.json("GET", "/v1/events", query=query)
+        try:
+            events, cursor = page["events"], str(page["cursor"])
+        except (KeyError, TypeError) as error:
+            raise UnexpectedResponse(f"a page of the feed is malformed: {error}") from error
+        for event in events:
+            yield parsed(model, {**event, "cursor": cursor})
+    failures = 0
+    while True:
+        parser = EventParser()
+        try:
+            async with service.stream(
+                "GET",
+                "/v1/events/stream",
+                query=query_of(filters),
+                headers={"Last-Event-ID": cursor, "Accept-Encoding": "identity"},
+                timeout=httpx.Timeout(SILENCE, connect=10),
+            ) as response:
+                async for chunk in response.aiter_raw():
+                    failures = 0
+                    for fields in parser.feed(chunk):
+                        event = parsed_event(model, fields)
+                        cursor = fields["id"]
+                        yield event
+        except DroverError as error:
+            # A restart takes as long as it takes; too many streams are a mistake that waiting may not mend.
+            waits = isinstance(error, Unreachable) or (
+                isinstance(error, ApiError) and is_transient(error, True)
+            )
+            if not waits or (isinstance(error, RateLimited) and failures >= service.transport.retry.attempts):
+                raise
+            log.info("The feed is opened again: %s", error)
+            pause = service.transport.retry.pause(failures, error)
+        else:
+            pause = service.transport.retry.pause(0, Unreachable())
+        failures += 1
+        await sleep(service.transport.retry.longest_pause if pause is None else pause)
+
+
+def parsed_event(model: type[ModelT], fields: dict[str, str]) -> ModelT:
+    """Returns the event of a stream with its cursor."""
+    try:
+        event = json.loads(fields["data"])
+        return parsed(model, {**event, "cursor": fields["id"]})
+    except (KeyError, TypeError, ValueError) as error:
+        raise UnexpectedResponse(f"an event of the stream is malformed: {error}") from error

@@ -1,0 +1,263 @@
+"""Files, places, service accounts and the address book."""
+
+from collections.abc import Sequence
+from typing import Any, BinaryIO, Literal
+
+import httpx
+
+from .._http import Progress, Source, opened, parsed, query_of, segment
+from ..errors import UnexpectedResponse
+from ..filters import Day
+from ..models.logistics import BlockedOrganisation, DriverContact, OrganisationContact
+from ..models.system import (
+    ActionResult,
+    AddressSearch,
+    Country,
+    CountryRegions,
+    FileInfo,
+    FileLink,
+    FileType,
+    Link,
+    LinkForm,
+    LinksForm,
+    Location,
+    ResolveFiles,
+    Role,
+    ServiceAccount,
+    ServiceAccountPatch,
+    StorageUsage,
+    Uploaded,
+)
+from .pages import AsyncPages
+from .transport import LONG, AsyncService, json_of
+from .webhooks import ROTATIONS, given
+
+Width = Literal[160, 320, 640, 1280]
+
+
+class AsyncFiles:
+    """Files such as photographs, tickets and contracts."""
+
+    def __init__(self, service: AsyncService) -> None:
+        self._service = service
+
+    async def upload(
+        self,
+        file: Source,
+        type: FileType,
+        *,
+        bucket: Literal["images", "files"] = "files",
+        name: str | None = None,
+        organisations: Sequence[str] = (),
+        organisation_id: str | None = None,
+        progress: Progress | None = None,
+        idempotency_key: str | None = None,
+    ) -> Uploaded:
+        """Uploads a file, completely or not at all, and shares it with `organisations` (`"*"`: everybody).
+
+        `name` is what people see, by default the name of the file.
+        """
+        with opened(file, progress) as (own_name, content):
+            form = {
+                "bucket": bucket,
+                "type": type,
+                "name": name or own_name,
+                "organisationId": organisation_id,
+            }
+            response = await self._service.request(
+                "POST",
+                "/v1/files",
+                data=dict(query_of({**form, "organisations": ",".join(organisations) or None})),
+                files={"file": (own_name, content)},
+                idempotency_key=idempotency_key,
+                timeout=httpx.Timeout(LONG, connect=10),
+            )
+        return parsed(Uploaded, json_of(response))
+
+    async def download(
+        self, id: str, into: BinaryIO, *, width: Width | None = None, progress: Progress | None = None
+    ) -> int:
+        """Writes a file, or a smaller copy of an image, as it arrives; returns the number of bytes.
+
+        If the connection breaks, this is `Unreachable`, and the file is incomplete.
+        """
+        query = query_of({"width": width})
+        return await self._service.save("GET", _file_path(id), into, progress, query=query)
+
+    async def get(self, id: str) -> FileInfo:
+        """Returns the information on a file."""
+        return await self._service.one(FileInfo, "GET", _file_path(id, "info"))
+
+    def list(
+        self, *, query: str | None = None, type: str | None = None, status: str | None = None
+    ) -> AsyncPages[FileInfo]:
+        """Lists the files that belong to the caller's organisation, newest first."""
+        filters = {"query": query, "f:type": type, "f:status": status}
+        return AsyncPages(self._service, "/v1/files", FileInfo, filters)
+
+    async def link(
+        self,
+        id: str,
+        *,
+        expires_in: int | None = None,
+        width: Width | None = None,
+        widths: Sequence[Width] = (),
+    ) -> Link:
+        """Returns a link that downloads a file without a token, for `expires_in` seconds (by default an hour)."""
+        body = LinkForm.model_validate(_link(expires_in, width, widths))
+        return await self._service.one(Link, "POST", _file_path(id, "link"), body=body)
+
+    async def links(
+        self,
+        ids: Sequence[str],
+        *,
+        expires_in: int | None = None,
+        width: Width | None = None,
+        widths: Sequence[Width] = (),
+    ) -> Sequence[FileLink]:
+        """Returns links to up to 50 files, without those that the caller cannot read."""
+        body = LinksForm.model_validate({"ids": [*ids], **_link(expires_in, width, widths)})
+        return await self._service.many(FileLink, "POST", "/v1/files/links", body=body)
+
+    async def resolve(self, form: ResolveFiles) -> Sequence[FileInfo]:
+        """Returns the information on up to 50 files, and changes with whom they are shared."""
+        return await self._service.many(FileInfo, "POST", "/v1/files/resolve", body=form)
+
+    async def archive(self, id: str) -> ActionResult:
+        """Archives a file: its information stays, its content does not."""
+        return await self._service.one(ActionResult, "DELETE", _file_path(id))
+
+    async def usage(self) -> StorageUsage:
+        """Returns how much the caller's organisation stores."""
+        return await self._service.one(StorageUsage, "GET", "/v1/files/usage")
+
+
+class AsyncPlaces:
+    """Places, postcodes and three-word addresses. Needs no log-in."""
+
+    def __init__(self, service: AsyncService) -> None:
+        self._service = service
+
+    async def search(
+        self,
+        query: str | None = None,
+        *,
+        container_id: str | None = None,
+        country: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+    ) -> AddressSearch:
+        """Finds addresses, postcodes and places, or lists what a container contains; best matches first."""
+        given_ = {"query": query, "id": container_id, "countryISO": country, "limit": limit, "offset": offset}
+        return await self._service.one(AddressSearch, "GET", "/v1/addresses", query=query_of(given_))
+
+    async def at(self, latitude: float, longitude: float) -> Location:
+        """Returns the nearest place."""
+        query = query_of({"lat": latitude, "lon": longitude})
+        return await self._service.one(Location, "GET", "/v1/locations/coordinates", query=query)
+
+    async def words(self, words: str) -> Location:
+        """Returns the location with a three-word address."""
+        query = query_of({"query": words})
+        return await self._service.one(Location, "GET", "/v1/locations/three-words", query=query)
+
+    async def address(self, id: str, source: str | None = None) -> Location:
+        """Returns the location of a match of `search`, by its `id` and `source`."""
+        query = query_of({"id": id, "source": source})
+        return await self._service.one(Location, "GET", "/v1/locations/address", query=query)
+
+    async def countries(self, *, enabled: bool | None = None) -> dict[str, Country]:
+        """Returns the countries by their ISO 3166-1 alpha-2 codes."""
+        answer = await self._service.json("GET", "/v1/countries", query=query_of({"enabled": enabled}))
+        return {code: parsed(Country, country) for code, country in answer.items()}
+
+    async def regions(self, country: str | None = None) -> CountryRegions:
+        """Returns the regions of a country, by default those of `GB`."""
+        query = query_of({"countryISO": country})
+        return await self._service.one(CountryRegions, "GET", "/v1/regions", query=query)
+
+
+class AsyncServiceAccounts:
+    """The accounts by which programs of the caller's organisation log in."""
+
+    def __init__(self, service: AsyncService) -> None:
+        self._service = service
+
+    def list(self) -> AsyncPages[ServiceAccount]:
+        """Lists the accounts."""
+        return AsyncPages(self._service, "/v1/service-accounts", ServiceAccount, {})
+
+    async def get(self, id: str) -> ServiceAccount:
+        """Returns an account, without its secret."""
+        return await self._service.one(ServiceAccount, "GET", _account_path(id))
+
+    async def create(
+        self,
+        name: str,
+        *,
+        roles: Sequence[Role] = (),
+        expires_at: Day | None = None,
+        idempotency_key: str | None = None,
+    ) -> ServiceAccount:
+        """Creates an account. Store the `client_secret` of the answer: it is not shown again."""
+        form: dict[str, Any] = {"name": name, "roles": [*roles] or None}
+        form["expiresAtUTC"] = dict(query_of({"": expires_at})).get("")
+        options = {"json": given(form), "idempotency_key": idempotency_key}
+        created = await self._service.one(ServiceAccount, "POST", "/v1/service-accounts", **options)
+        # The answer to a repeat has no secret, because it is not stored: nobody got the first one.
+        return created if created.client_secret is not None else await self.rotate_secret(created.id)
+
+    async def edit(self, id: str, changes: ServiceAccountPatch) -> ServiceAccount:
+        """Changes the name or the roles of an account."""
+        return await self._service.one(ServiceAccount, "PATCH", _account_path(id), body=changes)
+
+    async def rotate_secret(self, id: str) -> ServiceAccount:
+        """Returns the account with a new secret. For 24 hours, the old one works too."""
+        for _ in range(ROTATIONS):
+            rotated = await self._service.one(ServiceAccount, "POST", _account_path(id, "rotate-secret"))
+            if rotated.client_secret is not None:
+                return rotated
+        raise UnexpectedResponse("the service answered without a secret")
+
+    async def delete(self, id: str) -> ActionResult:
+        """Deletes an account. Its tokens work until they expire, ten minutes at most."""
+        return await self._service.one(ActionResult, "DELETE", _account_path(id))
+
+
+class AsyncAddressBook:
+    """The organisations and drivers with which the caller's organisation has loads, and its block list."""
+
+    def __init__(self, service: AsyncService) -> None:
+        self._service = service
+
+    def organisations(self, query: str | None = None) -> AsyncPages[OrganisationContact]:
+        """Lists organisations by their names."""
+        return AsyncPages(self._service, "/v1/organisations", OrganisationContact, {"query": query})
+
+    def drivers(self, query: str | None = None) -> AsyncPages[DriverContact]:
+        """Lists the drivers to whom the organisation has sent loads."""
+        return AsyncPages(self._service, "/v1/drivers", DriverContact, {"query": query})
+
+    def blocked(self) -> AsyncPages[BlockedOrganisation]:
+        """Lists the organisations that the caller's has blocked, newest first."""
+        return AsyncPages(self._service, "/v1/organisations", BlockedOrganisation, {"f:blocked": True})
+
+    async def block(self, id: str) -> ActionResult:
+        """Keeps an organisation from naming the caller's as organiser or carrier of further loads."""
+        return await self._service.one(ActionResult, "PUT", f"/v1/organisations/{segment(id)}/block")
+
+    async def unblock(self, id: str) -> ActionResult:
+        """Ends a block."""
+        return await self._service.one(ActionResult, "DELETE", f"/v1/organisations/{segment(id)}/block")
+
+
+def _file_path(id: str, *rest: str) -> str:
+    return "/".join(["/v1/files", segment(id), *rest])
+
+
+def _account_path(id: str, *rest: str) -> str:
+    return "/".join(["/v1/service-accounts", segment(id), *rest])
+
+
+def _link(expires_in: int | None, width: int | None, widths: Sequence[int]) -> dict[str, object]:
+    return given({"expiresInSeconds": expires_in, "width": width, "widths": [*widths] or None})

@@ -1,0 +1,127 @@
+"""Webhooks of an organisation, which logistics and livestock have each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, Literal, TypeVar
+
+from .._http import query_of, segment
+from .._model import Model
+from ..errors import UnexpectedResponse
+from ..filters import Day
+from ..models.livestock import Webhook as ListingWebhook
+from ..models.logistics import ActionResult, RedeliveryResult, Webhook, WebhookPatch
+from .edit import Merge, edit
+from .pages import AsyncPages
+from .transport import AsyncService
+
+WebhookT = TypeVar("WebhookT", bound=Webhook | ListingWebhook)
+DeliveryT = TypeVar("DeliveryT", bound=Model)
+DetailsT = TypeVar("DetailsT", bound=Model)
+ROTATIONS = 3
+"""How often a secret is made again because its answer was lost: the answer to a repeat does not contain it."""
+
+
+class AsyncWebhooks(Generic[WebhookT, DeliveryT, DetailsT]):
+    """The webhooks of one service. `verify_webhook` checks what they send."""
+
+    def __init__(
+        self,
+        service: AsyncService,
+        webhook: type[WebhookT],
+        delivery: type[DeliveryT],
+        details: type[DetailsT],
+    ) -> None:
+        self._service = service
+        self._webhook = webhook
+        self._delivery = delivery
+        self._details = details
+
+    def list(self) -> AsyncPages[WebhookT]:
+        """Lists the webhooks of the caller's organisation."""
+        return AsyncPages(self._service, "/v1/webhooks", self._webhook, {})
+
+    async def get(self, id: str) -> WebhookT:
+        """Returns a webhook, without its secret."""
+        return await self._service.one(self._webhook, "GET", _path(id))
+
+    async def create(
+        self,
+        url: str,
+        events: Sequence[str],
+        *,
+        description: str | None = None,
+        scope: Literal["own", "all"] | None = None,
+        idempotency_key: str | None = None,
+    ) -> WebhookT:
+        """Registers a URL for events. Store the `secret` of the answer: it is not shown again."""
+        form = {"url": url, "events": list(events), "description": description, "scope": scope}
+        options = {"json": given(form), "idempotency_key": idempotency_key}
+        created = await self._service.one(self._webhook, "POST", "/v1/webhooks", **options)
+        # The answer to a repeat has no secret, because it is not stored: nobody got the first one.
+        return created if created.secret is not None else await self.rotate_secret(created.id)
+
+    async def edit(
+        self,
+        webhook: WebhookT | str,
+        changes: WebhookPatch,
+        *,
+        revision: int | None = None,
+        merge: Merge[WebhookPatch, WebhookT] | None = None,
+    ) -> WebhookT:
+        """Changes a webhook, as `loads.edit` does a load."""
+        known = webhook.revision if not isinstance(webhook, str) and revision is None else revision
+        id = webhook if isinstance(webhook, str) else webhook.id
+        return await edit(self._service, self._webhook, _path(id), changes, known, merge)
+
+    async def delete(self, id: str, *, revision: int | None = None) -> ActionResult:
+        """Deletes a webhook and its deliveries."""
+        return await self._service.one(ActionResult, "DELETE", _path(id), revision=revision)
+
+    async def rotate_secret(self, id: str) -> WebhookT:
+        """Returns the webhook with a new secret. For 24 hours, the old one signs too."""
+        for _ in range(ROTATIONS):
+            rotated = await self._service.one(self._webhook, "POST", _path(id, "rotate-secret"))
+            if rotated.secret is not None:
+                return rotated
+        raise UnexpectedResponse("the service answered without a secret")
+
+    async def test(self, id: str, event: str | None = None) -> ActionResult:
+        """Sends `webhook.test`, or a sample of an event."""
+        return await self._service.one(ActionResult, "POST", _path(id, "test"), json=given({"event": event}))
+
+    def deliveries(
+        self, id: str, *, status: str | None = None, event: str | None = None
+    ) -> AsyncPages[DeliveryT]:
+        """Lists what was sent to a webhook, newest first."""
+        filters = {"f:status": status, "f:event": event}
+        return AsyncPages(self._service, _path(id, "deliveries"), self._delivery, filters)
+
+    async def delivery(self, id: str, delivery_id: str) -> DetailsT:
+        """Returns a delivery with its body and its last attempts."""
+        return await self._service.one(self._details, "GET", _path(id, "deliveries", segment(delivery_id)))
+
+    async def redeliver(self, id: str, delivery_id: str) -> ActionResult:
+        """Makes ten new attempts to deliver."""
+        path = _path(id, "deliveries", segment(delivery_id), "redeliver")
+        return await self._service.one(ActionResult, "POST", path)
+
+    async def redeliver_since(
+        self,
+        id: str,
+        since: Day,
+        until: Day | None = None,
+        *,
+        status: Literal["failed", "delivered"] | None = None,
+    ) -> RedeliveryResult:
+        """Delivers the failed (or the delivered) deliveries of a period again, up to 10,000: see `more`."""
+        period = {"sinceUTC": since, "untilUTC": until, "status": status}
+        path = _path(id, "deliveries", "redeliver")
+        return await self._service.one(RedeliveryResult, "POST", path, json=dict(query_of(period)))
+
+
+def _path(id: str, *rest: str) -> str:
+    return "/".join(["/v1/webhooks", segment(id), *rest])
+
+
+def given(members: Mapping[str, object]) -> dict[str, object]:
+    """Returns the members that are not `None`."""
+    return {name: value for name, value in members.items() if value is not None}
