@@ -63,7 +63,8 @@ impl<T> Body<T> {
     }
 }
 
-impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
+// `Default`: a body has `#[serde(default)]`, so that what the schema refused hides no other errors.
+impl<T: DeserializeOwned + Default + 'static> FromRequest for Body<T> {
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
 

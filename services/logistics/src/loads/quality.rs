@@ -6,11 +6,12 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 /// What was measured, with its unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = QualityMeasure)]
 pub enum Measure {
     /// In %.
+    #[default]
     Moisture,
     /// In kg/hl.
     SpecificWeight,
@@ -48,13 +49,15 @@ impl Measure {
 }
 
 /// A measured value. Documents of loads show its unit too.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(into = "QualityWithUnit")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(default, into = "QualityWithUnit")]
 #[schema(as = NewQuality)]
 pub struct Quality {
     /// What was measured.
+    #[schema(required = true)]
     pub measure: Measure,
     /// In the unit of the measure.
+    #[schema(required = true)]
     pub value: f64,
 }
 
@@ -76,12 +79,19 @@ impl From<Quality> for QualityWithUnit {
     }
 }
 
-/// Adds errors for values out of range, and for measures that are named twice.
+/// Adds errors for values out of range, and for measures that are named twice. Entries whose measure the schema refused
+/// have another one.
 pub(super) fn validate(quality: &[Quality], errors: &mut ValidationErrors) {
+    let mut measures = Vec::new();
     for (i, entry) in quality.iter().enumerate() {
-        if quality[..i].iter().any(|other| other.measure == entry.measure) {
-            errors.push(format!("quality[{i}].measure"), Code::Inconsistent, "is named twice");
+        let path = format!("quality[{i}].measure");
+        if errors.failed(&path) {
+            continue;
         }
+        if measures.contains(&entry.measure) {
+            errors.push(path, Code::Inconsistent, "is named twice");
+        }
+        measures.push(entry.measure);
         let (unit, minimum, maximum) = entry.measure.unit();
         if !(minimum..=maximum).contains(&entry.value) {
             let message = format!("must be between {minimum} and {maximum} {unit}");

@@ -10,10 +10,11 @@ use super::captured::{normalize_ids, validate_not_in_future};
 use super::quality::{self, Quality, QualityWithUnit};
 
 /// Why a load is rejected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RejectionReason {
     /// The quality is not what was agreed.
+    #[default]
     Quality,
     /// The load is contaminated.
     Contamination,
@@ -53,25 +54,23 @@ pub struct Rejection {
 }
 
 /// A rejection to record.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
 #[schema(example = json!({
     "reason": "quality", "note": "Too wet", "quality": [{ "measure": "moisture", "value": 17.1 }],
 }))]
 pub(crate) struct RejectionForm {
+    #[schema(required = true)]
     reason: RejectionReason,
     /// Required with the reason `other`.
-    #[serde(default)]
     note: Option<Note>,
-    #[serde(default)]
     #[schema(max_items = 50)]
     files: Option<Vec<FileReference>>,
-    #[serde(default)]
     #[schema(max_items = 20)]
     quality: Option<Vec<Quality>>,
     /// When the load was rejected, for a driver who was offline; by default the present time. At most 366 days before
     /// the creation or the delivery date of the load, whichever is earlier.
-    #[serde(default, rename = "capturedAtUTC")]
+    #[serde(rename = "capturedAtUTC")]
     captured_at: Option<DateOrDateTime>,
 }
 

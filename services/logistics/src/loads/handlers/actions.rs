@@ -18,10 +18,11 @@ use crate::loads::store;
 use crate::{Logistics, examples};
 
 /// What to do with each load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = LoadAction)]
 enum Action {
+    #[default]
     Cancel,
     Accept,
     SendToCarrier,
@@ -29,25 +30,22 @@ enum Action {
 }
 
 /// An action on many loads.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default, rename_all = "camelCase")]
 #[schema(example = json!({ "action": "cancel", "ids": [examples::LOAD_TO_CANCEL], "reason": "Entered twice" }))]
 struct LoadActions {
+    #[schema(required = true)]
     action: Action,
     /// The ids of the loads, each once.
-    #[schema(min_items = 1, max_items = 200)]
+    #[schema(required = true, min_items = 1, max_items = 200)]
     ids: Vec<ExternalId>,
     /// Of `cancel`: stands in the history of the loads.
-    #[serde(default)]
     reason: Option<Reason>,
     /// Required with `sendToCarrier`.
-    #[serde(default)]
     carrier_id: Option<ExternalId>,
     /// The name of the carrier, by default the id.
-    #[serde(default)]
     carrier_name: Option<Name>,
     /// Required with `sendToDriver`.
-    #[serde(default)]
     driver_id: Option<ExternalId>,
 }
 
