@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::error::{Failure, of_file};
+use crate::error::{Failure, of_file, plain};
 use crate::openapi::{Document, Operation, documents};
 use crate::output;
 
@@ -95,15 +95,13 @@ fn bruno(operation: &Operation<'_>) -> String {
         operation.summary()
     );
     for (block, place) in [("params:path", "path"), ("params:query", "query")] {
-        let lines: String = operation
-            .parameters()
-            .filter(|(_, definition)| definition["in"] == place)
-            .map(|(name, definition)| {
-                // An optional parameter is listed, and switched off.
-                let off = if definition["required"] == true { "" } else { "~" };
-                format!("  {off}{name}: {}\n", value(&definition["example"]))
-            })
-            .collect();
+        let mut lines = String::new();
+        for (name, definition) in operation.parameters().filter(|(_, definition)| definition["in"] == place) {
+            // An optional parameter is listed, and switched off. A colon ends a name that is not quoted.
+            let off = if definition["required"] == true { "" } else { "~" };
+            let quote = if name.contains(':') { "\"" } else { "" };
+            let _ = writeln!(lines, "  {off}{quote}{name}{quote}: {}", plain(&definition["example"]));
+        }
         if !lines.is_empty() {
             let _ = write!(text, "\n{block} {{\n{lines}}}\n");
         }
@@ -119,7 +117,7 @@ fn body(operation: &Operation<'_>) -> (&'static str, String) {
         let fields = example.as_object().into_iter().flatten();
         fields.map(|(name, field)| match name.as_str() {
             "file" => "  file: @file()\n".to_owned(),
-            _ => format!("  {name}: {}\n", value(field)),
+            _ => format!("  {name}: {}\n", plain(field)),
         })
     };
     match media {
@@ -134,10 +132,6 @@ fn body(operation: &Operation<'_>) -> (&'static str, String) {
             ("json", format!("\nbody:json {{\n  {lines}\n}}\n"))
         }
     }
-}
-
-fn value(value: &Value) -> String {
-    crate::error::plain(value)
 }
 
 #[cfg(test)]

@@ -167,7 +167,7 @@ impl ApiTool {
             }
             match value {
                 Value::Array(values) => {
-                    query.extend(values.iter().map(|value| (parameter.clone(), plain(value))))
+                    query.extend(values.iter().map(|value| (parameter.clone(), plain(value))));
                 }
                 value => query.push((parameter.clone(), plain(&value))),
             }

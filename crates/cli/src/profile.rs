@@ -64,6 +64,13 @@ pub struct Token {
     pub expires_at: Option<i64>,
 }
 
+impl Token {
+    /// Whether the token is valid at a time in seconds since 1970, as far as its issuer says.
+    pub fn is_valid(&self, at: i64) -> bool {
+        self.expires_at.is_none_or(|end| end >= at)
+    }
+}
+
 /// How the stored profile gets another token.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

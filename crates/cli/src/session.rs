@@ -31,7 +31,7 @@ enum Source {
     /// `DROVER_TOKEN`.
     Fixed(Secret),
     /// What `drover login` stored.
-    Stored(Profile),
+    Stored(Box<Profile>),
 }
 
 impl Session {
@@ -49,7 +49,7 @@ impl Session {
         let source = match (&connection.token_file, fixed) {
             (Some(path), _) => Source::File(path.clone()),
             (None, Some(token)) => Source::Fixed(Secret::new(&token)),
-            (None, None) => Source::Stored(profile),
+            (None, None) => Source::Stored(Box::new(profile)),
         };
         Ok(Self { urls: [system, logistics, livestock], source })
     }
@@ -59,20 +59,15 @@ impl Session {
         let token = match &self.source {
             Source::File(path) => Secret::new(&std::fs::read_to_string(path).map_err(of_file(path, "read"))?),
             Source::Fixed(token) => token.clone(),
-            Source::Stored(Profile { token: None, renewal: None, .. }) => {
-                let message = "You are not logged in. Use `drover login`, --token-file or DROVER_TOKEN.";
-                return Err(Failure::NotLoggedIn(message.to_owned()));
-            }
-            Source::Stored(profile) => match &profile.token {
-                Some(token)
-                    if !token.expires_at.is_some_and(|end| end < Utc::now().timestamp() + RENEW_BEFORE) =>
-                {
+            Source::Stored(profile) => match (&profile.token, &profile.renewal) {
+                (None, None) => {
+                    let message = "You are not logged in. Use `drover login`, --token-file or DROVER_TOKEN.";
+                    return Err(Failure::NotLoggedIn(message.to_owned()));
+                }
+                (Some(token), _) if token.is_valid(Utc::now().timestamp() + RENEW_BEFORE) => {
                     token.access_token.clone()
                 }
-                _ => {
-                    self.renew(http).await?;
-                    return self.stored_token();
-                }
+                _ => self.renewed(http).await?,
             },
         };
         // Anything else cannot stand in a header, and the error would say which bytes it has.
@@ -84,24 +79,27 @@ impl Session {
         Ok(token)
     }
 
-    fn stored_token(&self) -> Result<Secret, Failure> {
-        match &self.source {
-            Source::Stored(Profile { token: Some(token), .. }) => Ok(token.access_token.clone()),
-            _ => Err(ended()),
-        }
-    }
-
-    /// Gets another token for the stored profile, and stores it. Returns false if the token comes from elsewhere.
-    pub async fn renew(&mut self, http: &reqwest::Client) -> Result<bool, Failure> {
-        let Source::Stored(profile) = &mut self.source else { return Ok(false) };
+    /// Gets another token for the stored profile, and stores it.
+    async fn renewed(&mut self, http: &reqwest::Client) -> Result<Secret, Failure> {
+        let Source::Stored(profile) = &mut self.source else { return Err(ended()) };
         let renewal = profile.renewal.as_mut().ok_or_else(ended)?;
         let granted = oauth::renew(http, renewal).await?;
         if let (Some(next), Proof::RefreshToken(token)) = (granted.refresh_token, &mut renewal.proof) {
             *token = next;
         }
+        let token = granted.token.access_token.clone();
         profile.token = Some(granted.token);
         profile.write()?;
-        Ok(true)
+        Ok(token)
+    }
+
+    /// Replaces a stored token that the service does not accept. Returns false if there is none.
+    pub async fn renew(&mut self, http: &reqwest::Client) -> Result<bool, Failure> {
+        let is_stored = matches!(&self.source, Source::Stored(profile) if profile.renewal.is_some());
+        if is_stored {
+            self.renewed(http).await?;
+        }
+        Ok(is_stored)
     }
 
     /// Returns a claim of the token, such as `org`. The service verifies the token, not we.

@@ -85,6 +85,16 @@ impl SigningKey {
     }
 }
 
+/// Returns a new secret and prints it: the receiver needs it too.
+fn new_secret() -> Result<Secret, Failure> {
+    let mut bytes = [0; 32];
+    let filled = aws_lc_rs::rand::fill(&mut bytes);
+    filled.map_err(|_| Failure::Local("the operating system has no random bytes".to_owned()))?;
+    let secret = format!("{PREFIX}{}", STANDARD.encode(bytes));
+    output::note(&format!("The events are signed with this secret, for this run only: {secret}"));
+    Ok(Secret::new(&secret))
+}
+
 /// Follows a feed and sends its events to a receiver.
 pub async fn listen(
     client: &Client,
@@ -96,17 +106,7 @@ pub async fn listen(
     if !matches!(forward.scheme(), "http" | "https") {
         return Err(Failure::Usage("--forward needs a URL that begins with http:// or https://".to_owned()));
     }
-    let secret = match secret {
-        Some(secret) => Secret::new(secret),
-        None => {
-            let mut bytes = [0; 32];
-            let filled = aws_lc_rs::rand::fill(&mut bytes);
-            filled.map_err(|_| Failure::Local("the operating system has no random bytes".to_owned()))?;
-            let secret = format!("{PREFIX}{}", STANDARD.encode(bytes));
-            output::note(&format!("The events are signed with this secret, for this run only: {secret}"));
-            Secret::new(&secret)
-        }
-    };
+    let secret = secret.map_or_else(new_secret, |secret| Ok(Secret::new(secret)))?;
     let key = SigningKey::parse(&secret)?;
     let webhook = Uuid::new_v4().to_string();
     let mut feed = Feed::open(client, args, true)?;
