@@ -297,7 +297,77 @@ pub fn next_query(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
 
 #[cfg(test)]
 mod tests {
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
     use super::*;
+
+    /// Answers once for each response, in their order.
+    async fn client(responses: Vec<ResponseTemplate>) -> (MockServer, Client) {
+        let server = MockServer::start().await;
+        for response in responses {
+            Mock::given(path("/v1/loads")).respond_with(response).up_to_n_times(1).mount(&server).await;
+        }
+        let url = Url::parse(&server.uri()).unwrap();
+        let client = Client::new(Session::fixed(&url, "t0ken")).unwrap();
+        (server, client)
+    }
+
+    fn busy(status: u16, code: &str, seconds: &str) -> ResponseTemplate {
+        let body = json!({"message": "Not now.", "code": code});
+        ResponseTemplate::new(status).insert_header("Retry-After", seconds).set_body_json(body)
+    }
+
+    fn post(key: Option<&str>) -> Request {
+        Request::post(Service::Logistics, "/v1/loads", Payload::Json(json!({"a": 1})), key.map(str::to_owned))
+    }
+
+    #[tokio::test]
+    async fn a_write_is_repeated_with_its_key_until_it_succeeds() {
+        let done = ResponseTemplate::new(200).set_body_json(json!({"id": "1"}));
+        let responses = vec![
+            busy(503, "dependency_unavailable", "0"),
+            busy(429, "rate_limited", "0"),
+            busy(409, "idempotency_in_progress", "0"),
+            done,
+        ];
+        let (server, client) = client(responses).await;
+        assert_eq!(client.json(&post(None)).await.unwrap(), json!({"id": "1"}));
+        let requests = server.received_requests().await.unwrap();
+        let keys: Vec<_> = requests.iter().map(|request| &request.headers["idempotency-key"]).collect();
+        assert_eq!(keys.len(), 4);
+        assert!(keys.iter().all(|key| *key == keys[0]));
+        assert!(requests.iter().all(|request| request.body == requests[0].body));
+    }
+
+    #[tokio::test]
+    async fn a_refusal_is_final_and_a_long_pause_is_not_waited_for() {
+        let (server, client) =
+            client(vec![busy(409, "conflict", "0"), busy(503, "dependency_unavailable", "61")]).await;
+        assert_eq!(client.json(&post(None)).await.unwrap_err().exit_code(), 1);
+        let failure = client.json(&post(Some("k-1"))).await.unwrap_err();
+        assert_eq!(failure.exit_code(), 3);
+        assert!(failure.to_string().ends_with("--idempotency-key k-1"), "{failure}");
+        assert!(!failure.to_string().contains("t0ken"));
+        assert_eq!(server.received_requests().await.unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn pages_are_followed_until_there_are_enough_rows() {
+        let page = |rows: Value, next: &str| {
+            let link = format!("<http://proxy.example/v1/loads?cursor={next}>; rel=\"next\"");
+            ResponseTemplate::new(200).insert_header("Link", link.as_str()).set_body_json(rows)
+        };
+        let (server, client) = client(vec![page(json!([1, 2]), "a"), page(json!([3, 4]), "b")]).await;
+        let rows = client.rows(&Request::get(Service::Logistics, "/v1/loads"), 3).await.unwrap();
+        assert_eq!(rows, [json!(1), json!(2), json!(3)]);
+        let requests = server.received_requests().await.unwrap();
+        assert_eq!(
+            requests[1].url.query(),
+            Some("cursor=a"),
+            "the query of the link, at the address of the service"
+        );
+    }
 
     #[test]
     fn the_next_page_is_that_of_the_link() {

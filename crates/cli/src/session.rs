@@ -54,6 +54,12 @@ impl Session {
         Ok(Self { urls: [system, logistics, livestock], source })
     }
 
+    /// Makes a session of a test: all services at one address, and a token.
+    #[cfg(test)]
+    pub fn fixed(url: &Url, token: &str) -> Self {
+        Self { urls: [url.clone(), url.clone(), url.clone()], source: Source::Fixed(Secret::new(token)) }
+    }
+
     /// Returns a token to send. A stored one that is about to end is replaced first.
     pub async fn token(&mut self, http: &reqwest::Client) -> Result<Secret, Failure> {
         let token = match &self.source {

@@ -2,6 +2,7 @@
 //! OWEN, RUTH and CARYS, as `deploy/examples/env.sh` sets them:
 //!
 //!     set -a && . deploy/examples/env.sh && cargo test -p cli --test journey -- --ignored
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -204,7 +205,7 @@ fn a_follower_continues_where_it_stopped() {
         events.filter(|found| references.contains(found)).collect::<Vec<_>>()
     };
     for reference in &references {
-        assert_eq!(read(reference), [reference.clone()]);
+        assert_eq!(read(reference), std::slice::from_ref(reference));
     }
 }
 
