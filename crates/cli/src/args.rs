@@ -10,7 +10,7 @@ use crate::profile::Service;
 
 /// The command line of Drover: loads, listings, files, places, events.
 #[derive(Debug, Parser)]
-#[command(name = "drover", version, about, after_help = AFTER_HELP, max_term_width = 120)]
+#[command(name = "drover", version, about, after_help = AFTER_HELP)]
 pub struct Cli {
     /// Where the services are, and who calls them.
     #[command(flatten)]
@@ -102,13 +102,7 @@ pub enum Command {
 #[derive(Args, Debug)]
 pub struct LoginArgs {
     /// Issuer of the OpenID provider: log in with a browser, on any device
-    #[arg(
-        long,
-        env = "DROVER_ISSUER",
-        value_name = "URL",
-        hide_env_values = true,
-        conflicts_with = "client_secret_file"
-    )]
+    #[arg(long, value_name = "URL", conflicts_with = "client_secret_file")]
     pub issuer: Option<Url>,
     /// Service account, or with --issuer the client of the provider [default there: drover-cli]
     #[arg(long, value_name = "ID")]

@@ -13,7 +13,7 @@ use tokio_util::io::ReaderStream;
 use uuid::Uuid;
 
 use crate::error::{Failure, Refusal, of_file};
-use crate::http::{chain, http};
+use crate::http::{chain, http, upload_http};
 use crate::output::{self, Output, Progress};
 use crate::profile::Service;
 use crate::session::Session;
@@ -119,6 +119,7 @@ impl Request {
 pub struct Client {
     /// The HTTP client, without a token.
     pub http: reqwest::Client,
+    uploads: reqwest::Client,
     /// The base URLs.
     pub urls: [Url; 3],
     session: Mutex<Session>,
@@ -127,7 +128,12 @@ pub struct Client {
 impl Client {
     /// Makes the client of a session.
     pub fn new(session: Session) -> Result<Self, Failure> {
-        Ok(Self { http: http()?, urls: session.urls.clone(), session: Mutex::new(session) })
+        Ok(Self {
+            http: http()?,
+            uploads: upload_http()?,
+            urls: session.urls.clone(),
+            session: Mutex::new(session),
+        })
     }
 
     /// Returns a claim of the caller's token.
@@ -214,7 +220,8 @@ impl Client {
 
     async fn builder(&self, request: &Request) -> Result<reqwest::RequestBuilder, Failure> {
         let url = join(&self.urls[request.service as usize], &request.path)?;
-        let mut builder = self.http.request(request.method.clone(), url).query(&request.query);
+        let http = if matches!(request.payload, Payload::Form(..)) { &self.uploads } else { &self.http };
+        let mut builder = http.request(request.method.clone(), url).query(&request.query);
         if let Some(key) = &request.key {
             builder = builder.header("Idempotency-Key", key);
         }

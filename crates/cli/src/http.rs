@@ -2,21 +2,34 @@
 
 use std::time::Duration;
 
+use reqwest::ClientBuilder;
+
 use crate::error::Failure;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Without a byte for so long, the connection is given up. A feed is silent for up to 30 seconds.
 const READ_TIMEOUT: Duration = Duration::from_secs(90);
+/// How long the services wait for a form.
+const UPLOAD_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 
 /// Makes an HTTP client. It follows no redirects: a secret would follow them too.
 pub fn http() -> Result<reqwest::Client, Failure> {
+    build(|client| client.read_timeout(READ_TIMEOUT))
+}
+
+/// Makes an HTTP client for uploads, during which nothing is read.
+pub fn upload_http() -> Result<reqwest::Client, Failure> {
+    build(|client| client.timeout(UPLOAD_TIMEOUT))
+}
+
+fn build(limit: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<reqwest::Client, Failure> {
     let client = reqwest::Client::builder()
         .user_agent(concat!("drover-cli/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
-        .read_timeout(READ_TIMEOUT)
-        .redirect(reqwest::redirect::Policy::none())
-        .build();
-    client.map_err(|error| Failure::Local(format!("cannot create the HTTP client: {}", chain(&error))))
+        .redirect(reqwest::redirect::Policy::none());
+    limit(client)
+        .build()
+        .map_err(|error| Failure::Local(format!("cannot create the HTTP client: {}", chain(&error))))
 }
 
 /// Returns an error of reqwest with its causes, without the URL.

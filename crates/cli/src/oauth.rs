@@ -1,4 +1,5 @@
-//! Tokens of an OpenID provider by the device flow (RFC 8628), of service accounts (RFC 6749, section 4.4), and renewal.
+//! Tokens of an OpenID provider by the device flow (RFC 8628), tokens of service accounts (RFC 6749, section 4.4), and
+//! their renewal.
 
 use std::time::Duration;
 
@@ -80,6 +81,12 @@ pub async fn device_flow(
     client_id: &str,
     scope: &str,
 ) -> Result<(Url, Granted), Failure> {
+    let is_local = matches!(issuer.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    if issuer.scheme() != "https" && !is_local {
+        return Err(Failure::Usage(
+            "an issuer begins with https://, unless it is on this machine".to_owned(),
+        ));
+    }
     let name = issuer.as_str().trim_end_matches('/');
     let address = format!("{name}/.well-known/openid-configuration");
     let address = Url::parse(&address).map_err(|_| Failure::Usage(format!("{address} is no URL")))?;

@@ -1,4 +1,5 @@
-//! Who the caller is: the base URLs of the services, and a token from the options, the environment or the stored profile.
+//! Who the caller is: the base URLs of the services, and a token from the options, the environment or the stored
+//! profile.
 
 use std::env;
 use std::path::PathBuf;

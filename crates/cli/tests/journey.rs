@@ -321,6 +321,13 @@ fn a_service_account_logs_in_and_the_profile_is_private() {
         assert_eq!((mode("drover"), mode("drover/profile.json")), (0o700, 0o600));
     }
     assert_eq!(run(&["loads", "list", "--limit", "1"]).0, 0);
+    let profile = folder.path().join("drover/profile.json");
+    let read = || serde_json::from_slice::<Value>(&fs::read(&profile).unwrap()).unwrap();
+    let mut ended = read();
+    ended["token"]["expiresAt"] = json!(0);
+    fs::write(&profile, ended.to_string()).unwrap();
+    assert_eq!(run(&["loads", "list", "--limit", "1"]).0, 0, "a token that has ended is replaced");
+    assert!(read()["token"]["expiresAt"].as_i64().unwrap() > 0);
     fs::write(&secret, "wrong").unwrap();
     assert_eq!(run(&login).0, 4);
     assert_eq!(run(&["loads", "list", "--limit", "1"]).0, 0, "the earlier log-in is kept");
