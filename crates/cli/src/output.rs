@@ -8,6 +8,11 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::error::{Failure, plain};
 
+/// The width below which a column is left out rather than cut further, if it is not one of the first.
+const LEAST_WIDTH: usize = 12;
+/// The number of columns that are never left out.
+const LEAST_COLUMNS: usize = 2;
+
 /// A column of a table.
 pub struct Column {
     heading: &'static str,
@@ -157,9 +162,15 @@ fn table(rows: &[Value], columns: &[Column], width: usize) -> Vec<String> {
     let mut widths: Vec<usize> = (0..columns.len())
         .map(|i| cells.iter().map(|row| row[i].width()).max().unwrap_or_default())
         .collect();
-    while widths.iter().sum::<usize>() + 2 * columns.len().saturating_sub(1) > width {
+    let gaps = |columns: usize| 2 * columns.saturating_sub(1);
+    // The last columns are left out, rather than all cut to a few letters.
+    let least = |i: usize| if columns[i].is_whole { widths[i] } else { widths[i].min(LEAST_WIDTH) };
+    let fits = |count: &usize| (0..*count).map(least).sum::<usize>() + gaps(*count) <= width;
+    let count = (LEAST_COLUMNS.min(columns.len())..=columns.len()).rev().find(fits).unwrap_or(LEAST_COLUMNS);
+    widths.truncate(count);
+    while widths.iter().sum::<usize>() + gaps(count) > width {
         let can_shrink = |i: &usize| !columns[*i].is_whole && widths[*i] > 4;
-        let Some(widest) = (0..columns.len()).filter(can_shrink).max_by_key(|i| widths[*i]) else { break };
+        let Some(widest) = (0..count).filter(can_shrink).max_by_key(|i| widths[*i]) else { break };
         widths[widest] -= 1;
     }
     let print = |row: &Vec<String>| {
@@ -227,6 +238,8 @@ mod tests {
             ["ID          TITLE", "0123456789  Twelve …", "1           Hay"]
         );
         assert_eq!(table(&rows, &COLUMNS, 3)[1], "0123456789  Twe…");
+        let columns = [whole("ID", "/id"), column("TITLE", "/title"), column("AGAIN", "/title")];
+        assert_eq!(table(&rows, &columns, 32)[1], "0123456789  Twelve store steers");
     }
 
     #[test]
