@@ -53,6 +53,8 @@ pub async fn show(client: &Client, output: Output, id: &str) -> Result<(), Failu
 
 /// Creates a load.
 pub async fn create(client: &Client, output: Output, args: &CreateArgs) -> Result<(), Failure> {
+    // First, so that nothing is read from standard input and lost if nobody is logged in.
+    let organisation = client.claim("org").await?;
     let mut load = match &args.from {
         Some(path) => read_json(path)?,
         None => json!({}),
@@ -91,7 +93,7 @@ pub async fn create(client: &Client, output: Output, args: &CreateArgs) -> Resul
     };
     set(own, json!(args.organisation_id));
     if load[own].is_null() {
-        load[own] = json!(client.claim("org").await?);
+        load[own] = json!(organisation);
     }
     // The service requires these members, also where they may be null.
     let required: &[(&str, Value)] =
@@ -131,8 +133,7 @@ pub async fn prove(client: &Client, output: Output, args: &ProveArgs) -> Result<
     output.action(&load, &format!("Load {id} ({reference}) is {}.", plain(&load["status"])))
 }
 
-/// Sends a JSON body, or prints the request of a dry run and returns `None`. If the service refuses what came from a
-/// person, it is printed, so that nothing that was typed is lost.
+/// Sends a JSON body, or prints the request of a dry run and returns `None`. If that fails, the body is printed, so that nothing that was typed is lost.
 async fn write(
     client: &Client,
     output: Output,
@@ -147,8 +148,8 @@ async fn write(
         return Ok(None);
     }
     let result = client.json(&request).await;
-    if let (Err(Failure::Refused(_)), Payload::Json(body), false) = (&result, &request.payload, output.json) {
-        output::note(&format!("This was refused:\n{body:#}\n"));
+    if let (Err(_), Payload::Json(body), false) = (&result, &request.payload, output.json) {
+        output::note(&format!("This was sent:\n{body:#}\n"));
     }
     result.map(Some)
 }

@@ -1,12 +1,10 @@
 //! Log-in and log-out.
 
-use std::io::Read;
-
 use reqwest::Url;
 use serde_json::json;
 
 use crate::args::{Connection, LoginArgs};
-use crate::error::{Failure, of_file};
+use crate::error::Failure;
 use crate::http::http;
 use crate::oauth::{device_flow, renew};
 use crate::output::{self, Output};
@@ -40,7 +38,7 @@ pub async fn login(args: &LoginArgs, connection: &Connection, output: Output) ->
             let message = "Say how to log in: --issuer URL, --client-id ID, or --token-file FILE.";
             return Err(Failure::Usage(message.to_owned()));
         };
-        let access_token = Secret::new(&std::fs::read_to_string(path).map_err(of_file(path, "read"))?);
+        let access_token = Secret::read(path, "--token-file")?;
         profile.token = Some(Token { access_token, expires_at: None });
     }
     profile.write()?;
@@ -57,19 +55,18 @@ pub fn logout(output: Output) -> Result<(), Failure> {
 }
 
 fn client_secret(args: &LoginArgs) -> Result<Secret, Failure> {
-    let mut text = String::new();
-    match &args.client_secret_file {
-        Some(path) if path.as_os_str() != "-" => {
-            text = std::fs::read_to_string(path).map_err(of_file(path, "read"))?;
-        }
+    let secret = match &args.client_secret_file {
+        Some(path) if path.as_os_str() != "-" => Secret::read(path, "--client-secret-file")?,
         _ => {
             output::note("Reading the client secret from standard input.");
-            let read = std::io::stdin().read_to_string(&mut text);
-            read.map_err(|error| Failure::Local(format!("cannot read standard input: {error}")))?;
+            let text = std::io::read_to_string(std::io::stdin());
+            Secret::new(
+                &text.map_err(|error| Failure::Local(format!("cannot read standard input: {error}")))?,
+            )
         }
-    }
-    if text.trim().is_empty() {
+    };
+    if secret.reveal().is_empty() {
         return Err(Failure::Usage("The client secret is empty.".to_owned()));
     }
-    Ok(Secret::new(&text))
+    Ok(secret)
 }

@@ -20,6 +20,15 @@ impl Secret {
         Self(text.trim().to_owned())
     }
 
+    /// Reads a secret from the file of an option. The error does not repeat the path: somebody may have passed the
+    /// secret instead of it.
+    pub fn read(path: &Path, option: &str) -> Result<Self, Failure> {
+        let text = std::fs::read_to_string(path);
+        let text =
+            text.map_err(|error| Failure::Local(format!("cannot read the file of {option}: {error}")))?;
+        Ok(Self::new(&text))
+    }
+
     /// Returns the secret, to send it.
     pub fn reveal(&self) -> &str {
         &self.0
@@ -180,6 +189,12 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_in_place_of_a_path_is_not_repeated() {
+        let failure = Secret::read(Path::new("s3cret"), "--token-file").unwrap_err();
+        assert!(!failure.to_string().contains("s3cret"), "{failure}");
+    }
 
     #[test]
     fn debug_output_shows_no_secret() {

@@ -11,7 +11,7 @@ use reqwest::Url;
 use serde_json::Value;
 
 use crate::args::Connection;
-use crate::error::{Failure, of_file};
+use crate::error::Failure;
 use crate::oauth;
 use crate::profile::{Profile, Proof, Secret};
 
@@ -46,6 +46,15 @@ impl Session {
         let [Some(system), Some(logistics), Some(livestock)] = [url(0), url(1), url(2)] else {
             return Err(Failure::Usage("the base URL of a service is missing".to_owned()));
         };
+        for url in [&system, &logistics, &livestock] {
+            // The URL is not repeated: it may contain a password.
+            let is_plain = url.username().is_empty() && url.password().is_none();
+            if !is_plain || !matches!(url.scheme(), "http" | "https") {
+                let message =
+                    "a base URL begins with http:// or https:// and contains no user name or password";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+        }
         let fixed = env::var("DROVER_TOKEN").ok().filter(|token| !token.trim().is_empty());
         let source = match (&connection.token_file, fixed) {
             (Some(path), _) => Source::File(path.clone()),
@@ -64,7 +73,7 @@ impl Session {
     /// Returns a token to send. A stored one that is about to end is replaced first.
     pub async fn token(&mut self, http: &reqwest::Client) -> Result<Secret, Failure> {
         let token = match &self.source {
-            Source::File(path) => Secret::new(&std::fs::read_to_string(path).map_err(of_file(path, "read"))?),
+            Source::File(path) => Secret::read(path, "--token-file")?,
             Source::Fixed(token) => token.clone(),
             Source::Stored(profile) => match (&profile.token, &profile.renewal) {
                 (None, None) => {
