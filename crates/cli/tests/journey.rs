@@ -332,6 +332,12 @@ fn a_service_account_logs_in_and_the_profile_is_private() {
     assert_eq!(run(&login).0, 4);
     assert_eq!(run(&["loads", "list", "--limit", "1"]).0, 0, "the earlier log-in is kept");
     assert_eq!(run(&["logout"]).0, 0);
+    // An organisation has at most 20 accounts.
+    runtime.block_on(async {
+        let url = format!("{}/v1/service-accounts/{}", variable("SYSTEM"), account["id"].as_str().unwrap());
+        let deleted = reqwest::Client::new().delete(url).bearer_auth(variable("OWEN")).send().await.unwrap();
+        assert!(deleted.status().is_success());
+    });
     assert_eq!(run(&["loads", "list"]).0, 4);
 }
 
