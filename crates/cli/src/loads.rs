@@ -133,8 +133,8 @@ pub async fn prove(client: &Client, output: Output, args: &ProveArgs) -> Result<
     output.action(&load, &format!("Load {id} ({reference}) is {}.", plain(&load["status"])))
 }
 
-/// Sends a JSON body, or prints the request of a dry run and returns `None`. If that fails, the body is printed, so that
-/// nothing that was typed is lost.
+/// Sends a JSON body, or prints the request of a dry run and returns `None`. If that fails, the body is printed, so
+/// that nothing that was typed is lost.
 async fn write(
     client: &Client,
     output: Output,
