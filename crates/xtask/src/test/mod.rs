@@ -45,7 +45,7 @@ const CITUS_SUITE: [&str; 13] = [
     "standby::",
 ];
 /// The packages that cargo-nextest runs. The stage `tidy` runs tests/structure.
-const NEXTEST: [&str; 5] = ["bench", "journeys", "limits", "trials", "xtask"];
+const NEXTEST: [&str; 6] = ["bench", "cli", "journeys", "limits", "trials", "xtask"];
 
 /// Variable of the number of tests that `cargo test` runs at once.
 const THREADS: &str = "RUST_TEST_THREADS";
