@@ -23,7 +23,8 @@ use crate::response::validation::{Code, ValidationErrors};
 #[derive(Clone, Copy)]
 pub(crate) struct JsonLimit(pub usize);
 
-/// A JSON body that was validated by its schema. Only [`Body::check`], [`Body::check_and_complete`] and
+/// A JSON body that was validated by its schema. The type has `#[serde(default)]`: otherwise a required member that the
+/// schema refuses hides all further errors. Only [`Body::check`], [`Body::check_and_complete`] and
 /// [`Body::check_with_files`] give access to it, so that no handler can skip the rules that a schema cannot express.
 pub struct Body<T> {
     value: T,
@@ -63,8 +64,7 @@ impl<T> Body<T> {
     }
 }
 
-// `Default`: a body has `#[serde(default)]`, so that what the schema refused hides no other errors.
-impl<T: DeserializeOwned + Default + 'static> FromRequest for Body<T> {
+impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<Self, Error>>>>;
 

@@ -35,7 +35,7 @@ const LAG_MEASUREMENTS: usize = 720;
 /// How often a waiting request or stream looks whether the service drains.
 const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time between two lines of a stream. A connection that its client has closed is noticed by writing to it.
-const COMMENT_INTERVAL: Duration = Duration::from_secs(5);
+const COMMENT_INTERVAL: Duration = Duration::from_secs(2);
 /// The longest life of a stream.
 const STREAM_TIME: Duration = Duration::from_secs(30 * 60);
 /// A stream ends if its client reads nothing for this time.

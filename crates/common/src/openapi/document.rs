@@ -10,8 +10,8 @@ use crate::config::DocsLogin;
 use crate::response::error::ErrorBody;
 use crate::wire;
 
-/// The version of the API (docs/api/versioning.md), which is not that of the programs.
-pub(crate) const API_VERSION: &str = "1.2.0";
+/// The version of the API (docs/api/versioning.md), which is also that of the programs.
+pub(crate) const API_VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The guide of a service, relative to `/openapi.json` and to `/docs/openapi.json`.
 const GUIDE: &str = "../docs/guide/";
 /// The pages of the guide to read first.

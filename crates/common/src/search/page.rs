@@ -303,9 +303,8 @@ pub(super) fn links(
     page: &PageRequest,
     next: Option<(&'static str, String)>,
 ) -> String {
-    let mut links = String::new();
     let query = query_without_start(request);
-    let mut add = |relation, start: Option<(&str, &str)>| {
+    let add = |links: &mut String, relation, start: Option<(&str, &str)>| {
         let separator = if links.is_empty() { "" } else { ", " };
         links.extend([separator, "<", public_url, request.path()]);
         let query = (!query.is_empty()).then_some(query.as_str());
@@ -315,21 +314,19 @@ pub(super) fn links(
         }
         links.extend([">; rel=\"", relation, "\""]);
     };
-    let is_short = request.query_string().len() <= MAX_LINKED_QUERY_BYTES;
-    if is_short {
-        add("first", None);
-    }
-    if is_short && page.after.is_none() && page.offset > 0 {
-        let offset = (page.offset - page.limit).max(0).to_string();
-        add("prev", Some(("offset", &offset)));
+    let (mut links, mut to_next) = (String::new(), String::new());
+    if request.query_string().len() <= MAX_LINKED_QUERY_BYTES {
+        add(&mut links, "first", None);
+        if page.after.is_none() && page.offset > 0 {
+            let offset = (page.offset - page.limit).max(0).to_string();
+            add(&mut links, "prev", Some(("offset", &offset)));
+        }
     }
     if let Some((name, value)) = next {
-        add("next", Some((name, &value)));
+        add(&mut links, "next", Some((name, &value)));
+        add(&mut to_next, "next", Some((name, &value)));
     }
-    if links.len() > MAX_HEADER_BYTES {
-        links.clear();
-    }
-    links
+    [links, to_next].into_iter().find(|links| links.len() <= MAX_HEADER_BYTES).unwrap_or_default()
 }
 
 /// Returns this request's query without the parameters that say where the page begins.
@@ -413,6 +410,10 @@ mod tests {
         let more = offset_links(&request, "http://h", &PAGE, true);
         assert_eq!(more, format!("<http://h/v1/loads?query={query}&offset=6>; rel=\"next\""));
         assert_eq!(offset_links(&request, "http://h", &PAGE, false), "");
+        let query = "x".repeat(MAX_LINKED_QUERY_BYTES - 50);
+        let long = TestRequest::with_uri(&format!("/v1/loads?query={query}&offset=4")).to_http_request();
+        let next = format!("<http://h/v1/loads?query={query}&offset=6>; rel=\"next\"");
+        assert_eq!(offset_links(&long, "http://h", &PAGE, true), next, "three links would be too long");
         let uri = format!("/v1/loads?query={}", "x".repeat(MAX_HEADER_BYTES));
         let longer = TestRequest::with_uri(&uri).to_http_request();
         assert_eq!(offset_links(&longer, "http://h", &PAGE, true), "");

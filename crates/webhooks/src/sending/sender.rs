@@ -4,11 +4,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use actix_web::web::Bytes;
 use anyhow::Context;
-use chrono::DateTime;
 use common::traces;
 use database::{Id, Timestamp};
 use http::header::{CONNECTION, CONTENT_TYPE, HOST, RETRY_AFTER, USER_AGENT};
@@ -230,7 +229,8 @@ async fn outcome(response: Response<Incoming>) -> Result<StatusCode, SendError> 
     if status.is_success() { Ok(status) } else { Err(SendError::Status(status, pause)) }
 }
 
-/// Returns the pause that a receiver asks for with 429 and 503: seconds or a date, at most 8 hours.
+/// Returns the pause that a receiver asks for with 429 and 503: seconds or a date, at most 8 hours. `None` for less
+/// than a second: such pauses would use up all attempts at once.
 fn retry_after(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     if ![StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&status) {
         return None;
@@ -240,11 +240,9 @@ fn retry_after(status: StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let pause = if is_number {
         text.parse().map_or(MAX_RETRY_AFTER, Duration::from_secs)
     } else {
-        let at = DateTime::parse_from_rfc2822(text).ok()?.timestamp_millis();
-        let millis = at.saturating_sub(Timestamp::now().millis());
-        Duration::from_millis(u64::try_from(millis).unwrap_or_default())
+        httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::now()).unwrap_or_default()
     };
-    Some(pause.min(MAX_RETRY_AFTER))
+    Some(pause.min(MAX_RETRY_AFTER)).filter(|pause| *pause >= Duration::from_secs(1))
 }
 
 /// Returns the approximate size of a head in bytes.
@@ -286,11 +284,11 @@ mod tests {
         let date = |seconds| (Utc::now() + TimeDelta::seconds(seconds)).to_rfc2822().replace("+0000", "GMT");
         for (status, value, expected) in [
             (429, "6".to_owned(), Some(6..=6)),
-            (503, "0".into(), Some(0..=0)),
+            (503, "0".into(), None),
             (429, "99999999999999999999".into(), Some(28_800..=28_800)),
             (503, "86400".into(), Some(28_800..=28_800)),
             (503, date(60), Some(58..=60)),
-            (503, date(-60), Some(0..=0)),
+            (503, date(-60), None),
             (429, "soon".into(), None),
             (429, "-1".into(), None),
             (500, "6".into(), None),

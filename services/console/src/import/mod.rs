@@ -226,7 +226,7 @@ impl Draft {
             fields.push(("invalidRows", "leaveOut".to_owned()));
         }
         if !matches!(purpose, Purpose::Sheet(_)) {
-            fields.push(("include", "rows".to_owned()));
+            fields.push(("include", "sameReference".to_owned()));
         }
         if let Some(own) = own.filter(|_| self.organiser == "own") {
             fields.push(("organisationId", own.to_owned()));

@@ -4,9 +4,9 @@ use common::Error;
 use database::{AnyConnection, Id, Timestamp};
 use serde_json::{Value, json};
 
-use super::model::{Enquiry, EnquiryStatus};
 use super::store::{self, NewEnquiry};
 use crate::examples;
+use crate::listings::{Enquiry, EnquiryStatus};
 
 const MESSAGE: &str = "Are the steers still for sale, and can I see them on Saturday?";
 const NAME: &str = "Tom Price";

@@ -16,8 +16,9 @@ use utoipa::openapi::schema::Object;
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::enquiries::enquiries;
-use crate::enquiries::model::{Enquiry, EnquiryForm, EnquiryStatus};
+use crate::enquiries::model::EnquiryForm;
 use crate::enquiries::store::{self, EnquirySearch};
+use crate::listings::{Enquiry, EnquiryStatus};
 use crate::{Livestock, examples};
 
 /// Registers the operations.

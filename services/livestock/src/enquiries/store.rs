@@ -9,8 +9,9 @@ use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, shared_now};
 use diesel::prelude::*;
 use webhooks::{Event, Subject};
 
-use super::model::{Enquiry, EnquiryForm, EnquiryStatus};
+use super::model::EnquiryForm;
 use crate::listings::{self, Listing, Status, take_event_numbers};
+use crate::listings::{Enquiry, EnquiryStatus};
 use crate::organisations::{check_not_suspended, is_suspended};
 use crate::schema::enquiries::{self, dsl as q};
 use crate::webhook_events::ENQUIRY;

@@ -40,7 +40,7 @@ pub(crate) use facets::{FacetColumns, FacetService, MAX_LIST_VALUES, SearchFilte
 pub(crate) use feed::{align_feed, find_new_events};
 pub(crate) use geo::{Cell, Point};
 pub(crate) use handlers::routes;
-pub(crate) use model::{Listing, Status};
+pub(crate) use model::{Enquiry, EnquiryStatus, Listing, Status};
 pub(crate) use postcodes::LocationCompleter;
 pub(crate) use search::store::find_page;
 pub(crate) use search::{

@@ -1,10 +1,11 @@
-//! A listing, its statuses and their transitions (`docs/api/listings.md`, "Lifecycle").
+//! A listing, its statuses and their transitions (`docs/api/listings.md`, "Lifecycle"), and an enquiry about it.
 
 use std::collections::BTreeMap;
 
 use common::wire::{FileReference, Warning, comparison_key};
 use common::{Caller, Error, Reason, first_revision};
 use database::{Id, Json, Timestamp};
+use diesel::{Queryable, Selectable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -328,6 +329,72 @@ impl NewListing {
             warnings: Vec::new(),
         }
     }
+}
+
+/// Whether the seller has answered an enquiry.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    ToSchema,
+    strum::IntoStaticStr,
+    strum::VariantNames,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
+pub(crate) enum EnquiryStatus {
+    /// Not yet.
+    Open,
+    /// The seller marked it as answered.
+    Answered,
+}
+
+impl EnquiryStatus {
+    /// Returns the name that is stored and sent.
+    pub(crate) fn as_str(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// An enquiry as its sender, the seller's organisation and administrators read it. It does not tell who sent it,
+/// besides the contact that the sender gave.
+#[derive(Clone, Debug, Serialize, Queryable, Selectable, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[diesel(table_name = crate::schema::enquiries)]
+pub(crate) struct Enquiry {
+    /// UUID, version 7.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) id: Id,
+    /// The listing.
+    #[schema(value_type = String, format = Uuid)]
+    pub(crate) listing_id: Id,
+    /// What the sender wants to know; `erased` after the sender was erased.
+    pub(crate) message: String,
+    /// The sender's name; empty after the sender was erased.
+    pub(crate) name: String,
+    /// The sender's telephone number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) phone: Option<String>,
+    /// The sender's email address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(crate) email: Option<String>,
+    /// Whether the seller has answered.
+    #[schema(value_type = EnquiryStatus)]
+    pub(crate) status: String,
+    /// When the enquiry was sent.
+    #[serde(rename = "createdAtUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub(crate) created_at: Timestamp,
+    /// When the seller marked it as answered.
+    #[serde(rename = "answeredAtUTC", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    pub(crate) answered_at: Option<Timestamp>,
 }
 
 #[cfg(test)]

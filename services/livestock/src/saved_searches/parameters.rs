@@ -101,6 +101,13 @@ impl ParameterRules {
     fn read(&self, parameters: &Parameters) -> (ListingSearchParams, ValidationErrors) {
         let parameters = self.normalized(parameters);
         let mut errors = check_texts(&parameters);
+        for (name, value) in &parameters {
+            let is_repeated = value.as_array().is_some_and(|texts| texts.len() > 1);
+            if is_repeated && !self.validator.takes_list(name) && !errors.failed(name) {
+                let message = "must be one text: the search takes one value";
+                errors.push_with(name, Code::Type, message, json!({ "type": "string" }));
+            }
+        }
         let (read, invalid) = self.validator.check(pairs(&parameters));
         push_all(invalid, "", &mut errors);
         (read, errors)

@@ -75,6 +75,7 @@ testkit::on_both! {
         testkit::wait_until(async || !all(&app, &farm, query).await.is_empty()).await;
         let events = all(&app, &farm, query).await;
         assert_eq!((&events[0]["id"], &events[0]["listingId"], &events[0]["listing"]["id"]), (&enquiry, &json!(id), &json!(id)));
+        assert_eq!((&events[0]["enquiry"]["id"], &events[0]["enquiry"]["status"]), (&enquiry, &json!("open")));
         assert!(events.len() == 1 && events[0].get("userId").is_none(), "{events:?}");
         let types: Vec<_> = all(&app, &farm, "").await.iter().map(|event| event["type"].clone()).collect();
         assert_eq!(types, ["listing.published", "listing.enquiry"]);

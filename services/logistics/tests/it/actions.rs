@@ -64,6 +64,7 @@ testkit::on_both! {
         for (form, errors) in [
             (json!({}), &["action required", "ids required"][..]),
             (json!({"action": "eat", "ids": []}), &["action enum", "ids length"]),
+            (json!({"action": "eat", "ids": [id, id]}), &["action enum", "ids[1] inconsistent"]),
             (json!({"action": "cancel", "ids": many}), &["ids length"]),
             (json!({"action": "cancel", "ids": [id, id.to_uppercase(), "x", "x"]}), &["ids[1] inconsistent", "ids[3] inconsistent"]),
             (json!({"action": "sendToDriver", "ids": [id]}), &["driverId required"]),

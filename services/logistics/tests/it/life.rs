@@ -100,6 +100,15 @@ testkit::on_both! {
         ] {
             assert_eq!(post(&app, &haul, &id, "rejection", &form).await.errors(), [error], "{form}");
         }
+        // What the schema refuses hides no other errors.
+        let form = json!({
+            "reason": "ugly", "quality": quality(&[("oil", 500.0), ("colour", 1.0), ("oil", 5.0)]), "files": [{"id": "x"}],
+            "capturedAtUTC": "2099-01-01",
+        });
+        assert_eq!(post(&app, &haul, &id, "rejection", &form).await.errors(), [
+            "capturedAtUTC range", "files[0].id unknown_reference", "quality[0].value range", "quality[1].measure enum",
+            "quality[2].measure inconsistent", "reason enum",
+        ]);
         assert_eq!(post(&app, &haul, &id, "reopen", &json!({})).await.errors(), ["reason required"]);
     }
 

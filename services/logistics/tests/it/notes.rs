@@ -155,6 +155,7 @@ testkit::on_both! {
         testkit::wait_until(async || feed(&app, &fast, "").await == [json!("4")]).await;
         assert_eq!(feed(&app, &haul, "").await, [json!("1"), json!("2"), json!("3")]);
         assert_eq!(texts(&app, &dai, &id).await, ["3", "4"]);
+        app.get(&format!("{path}?f:type=noted,noted")).by(&dai).send().await.ok();
         app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(&grain).send().await.ok();
         let revoked = app.get(&format!("{path}?f:type=noted")).by(&dai).send().await;
         assert_eq!(revoked.error(403), "forbidden");

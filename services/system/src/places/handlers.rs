@@ -4,7 +4,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
 use common::validation::{Code, ValidationErrors};
-use common::wire::{ExternalId, QueryText};
+use common::wire::{ExternalId, QueryText, fold};
 use common::{Error, ErrorResponses, JsonResponse, PageRequest, Query, offset_links};
 use serde::Deserialize;
 use serde_json::json;
@@ -178,12 +178,14 @@ impl SearchParams {
     /// Returns the search and the requested page.
     fn parse(&self, errors: &mut ValidationErrors) -> (AddressQuery, PageRequest) {
         // An invalid `id` was removed but counts as present.
+        // Punctuation alone is no text.
+        let text = if fold(&self.query).is_empty() { "" } else { &*self.query };
         if self.id.is_none() && !errors.failed("id") {
-            require("query", &self.query, errors);
+            require("query", text, errors);
         }
         let (limit, offset) = (self.limit.unwrap_or(DEFAULT_LIMIT), self.offset.unwrap_or(0));
         let query = AddressQuery {
-            text: self.query.split_whitespace().collect::<Vec<_>>().join(" "),
+            text: text.split_whitespace().collect::<Vec<_>>().join(" "),
             container_id: self.id.as_ref().map(|id| id.trim().to_owned()),
             country: self.country_iso.as_ref().and_then(|code| parse_country_code(code, errors)),
             limit: usize::try_from(limit).unwrap_or_default(),

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 use testkit::market::sheep_listing;
 use testkit::processes::checkout;
 use testkit::processes::http::Body;
@@ -71,9 +71,15 @@ pub fn check(trial: &Trial<'_>, browser: &mut Browser, stack: &[ServiceProcess],
     let bytes: u64 = sizes.iter().sum();
     ensure!(sizes.len() == LISTINGS && bytes <= MAX_BYTES, "the pictures have {bytes} bytes: {sizes:?}");
     let total = browser.evaluate(&page, "document.querySelector('#message').innerText")?;
-    browser.click(&page, "[...document.querySelectorAll('#facets button')].find((b) => /^cattle/.test(b.innerText))")?;
+    browser.click(
+        &page,
+        "[...document.querySelectorAll('#facets button')].find((b) => /^cattle/.test(b.innerText))",
+    )?;
     browser.wait(&page, "document.querySelector('#facets [aria-pressed=true]') !== null")?;
-    browser.click(&page, "[...document.querySelectorAll('#facets button')].find((b) => /^cattle/.test(b.innerText))")?;
+    browser.click(
+        &page,
+        "[...document.querySelectorAll('#facets button')].find((b) => /^cattle/.test(b.innerText))",
+    )?;
     let is_total = format!("document.querySelector('#message').innerText === {total}");
     browser.wait(&page, &format!("{is_total} && document.querySelectorAll('#map circle').length > 0"))?;
     let circle = "document.querySelector('#map circle')";

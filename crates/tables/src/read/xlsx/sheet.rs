@@ -170,9 +170,14 @@ fn read_content(
     budget: &mut Budget,
 ) -> Result<Content, TableError> {
     let element: &[u8] = if cell_type == CellType::Inline { b"t" } else { b"v" };
-    let (mut text, mut is_formula) = (TextCollector::new(element), false);
+    let (mut text, mut is_formula, mut is_extension) = (TextCollector::new(element), false, false);
     loop {
         match sheet.next(budget)? {
+            // Extensions of a cell may have values of their own.
+            (Namespace::Main, Event::Start(e)) if e.local_name().as_ref() == b"extLst" => is_extension = true,
+            (Namespace::Main, Event::End(e)) if e.local_name().as_ref() == b"extLst" => is_extension = false,
+            (_, Event::Eof) => return Err(TableError::unreadable("is truncated", None)),
+            _ if is_extension => {}
             (Namespace::Main, Event::End(e)) if e.local_name().as_ref() == b"c" => {
                 // A formula that gives the empty text has an empty value.
                 let has_value =
@@ -181,7 +186,6 @@ fn read_content(
                 return Ok(Content { text: text.take(), is_formula, has_result });
             }
             (Namespace::Main, Event::Start(e)) if e.local_name().as_ref() == b"f" => is_formula = true,
-            (_, Event::Eof) => return Err(TableError::unreadable("is truncated", None)),
             (namespace, event) => text.add(namespace, &event)?,
         }
     }

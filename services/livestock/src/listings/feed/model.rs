@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::listings::model::{Listing, Status};
+use crate::listings::model::{Enquiry, Listing, Status};
 use crate::webhook_events::{CLOSED, ENQUIRY, MATCHED, PUBLISHED, UPDATED};
 
 /// What happened to a listing.
@@ -101,6 +101,10 @@ pub(crate) struct FeedListingEvent {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid, nullable = false)]
     pub saved_search_id: Option<Id>,
+    /// The enquiry as it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub enquiry: Option<Enquiry>,
     /// With `include=resource`: the listing as it is now, if the caller may still read it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Listing>, nullable = false)]

@@ -19,6 +19,7 @@ use super::model::{
     FeedEventType, FeedListingEvent, FeedReader, FeedRow, FeedSearch, last_place_number, match_id, row_of,
 };
 use crate::listings::events::store::list_by_numbers;
+use crate::listings::model::Enquiry;
 use crate::listings::store::list_for_reader;
 use crate::schema::enquiries::{self, dsl as q};
 use crate::schema::listing_events::{self, dsl as e};
@@ -278,6 +279,7 @@ fn changes_at(
             reason: event.reason.map(|reason| if is_market { event.to } else { reason }),
             changes: event.changes,
             saved_search_id: None,
+            enquiry: None,
             listing: None,
         };
         Some((*place, event))
@@ -297,14 +299,13 @@ fn enquiries_at(
     }
     let numbers: Vec<i64> = found.keys().copied().collect();
     let rows = q::enquiries.filter(feed::has_number(c, "enquiries.n", &numbers));
-    let rows: Vec<(i64, Id, Id, i64, Timestamp)> =
-        rows.select((q::n, q::id, q::listing_id, q::revision, q::created_at)).load(c)?;
-    let events = rows.into_iter().filter_map(|(n, id, listing_id, revision, at)| {
+    let rows: Vec<(i64, i64, Enquiry)> = rows.select((q::n, q::revision, Enquiry::as_select())).load(c)?;
+    let events = rows.into_iter().filter_map(|(n, revision, enquiry)| {
         let event = FeedListingEvent {
-            id,
+            id: enquiry.id,
             event_type: FeedEventType::Enquiry,
-            at,
-            listing_id,
+            at: enquiry.created_at,
+            listing_id: enquiry.listing_id,
             revision,
             user_id: None,
             user_name: None,
@@ -312,6 +313,7 @@ fn enquiries_at(
             reason: None,
             changes: None,
             saved_search_id: None,
+            enquiry: Some(enquiry),
             listing: None,
         };
         Some((*found.get(&n)?, event))
@@ -354,6 +356,7 @@ fn matches_at(
             reason: None,
             changes: None,
             saved_search_id: Some(Id(Uuid::from_bytes(*search))),
+            enquiry: None,
             listing: None,
         };
         Some((place, event))

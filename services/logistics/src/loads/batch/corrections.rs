@@ -48,9 +48,9 @@ impl Corrections {
         let mut seen = HashSet::new();
         for (index, entry) in entries.into_iter().enumerate() {
             let path = format!("corrections[{index}]");
-            let parsed = parse_entry(entry, &path, errors);
-            corrections.rows.push(parsed.as_ref().map(|(row, ..)| *row));
-            let Some((row, column, value)) = parsed else { continue };
+            let (row, cell) = parse_entry(entry, &path, errors);
+            corrections.rows.push(row);
+            let (Some(row), Some((column, value))) = (row, cell) else { continue };
             if !seen.insert((row, column)) {
                 errors.push(path, Code::Inconsistent, "names a cell that an earlier correction names");
                 continue;
@@ -97,10 +97,10 @@ fn parse_entry(
     entry: Value,
     path: &str,
     errors: &mut ValidationErrors,
-) -> Option<(usize, &'static str, String)> {
+) -> (Option<usize>, Option<(&'static str, String)>) {
     let Value::Object(mut members) = entry else {
         errors.push_with(path, Code::Type, "must be an object", json!({ "type": "object" }));
-        return None;
+        return (None, None);
     };
     let mut member = |name: &str, kind: &str, errors: &mut ValidationErrors| {
         let value = members.remove(name);
@@ -151,5 +151,6 @@ fn parse_entry(
         }
         known
     });
-    Some((row?, column?, value?.as_str()?.to_owned()))
+    let value = value.and_then(|value| value.as_str().map(str::to_owned));
+    (row, column.zip(value))
 }

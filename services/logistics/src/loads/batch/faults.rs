@@ -102,9 +102,16 @@ impl Faults {
         }
     }
 
-    /// Returns the first rows that have entries.
-    pub(crate) fn rows(&self) -> BTreeSet<usize> {
-        self.failed_rows.iter().copied().take(MAX_ERRORS).collect()
+    /// Returns the first rows that have entries, without forbidden ones if a refusal does not name these.
+    pub(crate) fn rows(&self, are_refused: bool) -> BTreeSet<usize> {
+        let is_named =
+            |row: &&usize| !(are_refused && self.is_invalid() && self.forbidden_rows.contains(row));
+        self.failed_rows.iter().filter(is_named).copied().take(MAX_ERRORS).collect()
+    }
+
+    /// Returns true if anything is wrong besides what is forbidden.
+    fn is_invalid(&self) -> bool {
+        self.invalid > 0 || self.failed_rows.len() > self.forbidden_rows.len()
     }
 
     /// Returns true if something is wrong with this row.
@@ -128,7 +135,7 @@ impl Faults {
     /// Returns the response: 400 if anything is invalid, or else 403.
     pub(crate) fn into_error(self) -> Error {
         let is_forbidden = |entry: &Entry| entry.error.code == Code::Forbidden;
-        let is_invalid = self.invalid > 0 || self.failed_rows.len() > self.forbidden_rows.len();
+        let is_invalid = self.is_invalid();
         let failed = self.failed_rows.len() - if is_invalid { self.forbidden_rows.len() } else { 0 };
         let mut errors = ValidationErrors::default();
         let entries = self.entries.into_iter().filter(|entry| is_forbidden(entry) != is_invalid);

@@ -56,7 +56,8 @@ pub(crate) struct BatchResult {
     pub(crate) warnings: Vec<Warning>,
     /// What was recognised in each file.
     pub(crate) recognised: Vec<RecognisedFile>,
-    /// With `include=rows`: the cells of the rows with entries, the first 1,000, and of the rows in `sameReference`.
+    /// With `include=rows`: the cells of the rows with entries, the first 1,000. With `include=sameReference`: also
+    /// those of the rows in `sameReference`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(crate) rows: Option<Vec<RowCells>>,

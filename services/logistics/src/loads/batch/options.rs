@@ -43,10 +43,12 @@ pub(crate) enum InvalidRows {
 
 /// What a response contains besides its usual members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "camelCase")]
 pub(crate) enum Include {
     /// The cells of the rows with entries.
     Rows,
+    /// Also the cells of the rows whose reference a load of another date has.
+    SameReference,
 }
 
 /// The format in which a dry run returns the sheet with the problems of its rows.

@@ -63,9 +63,11 @@ impl ReadBatch {
         let include = self.include;
         let (import, reading, checked) = self.look(app).await?;
         let Some((checked, repeat)) = checked else { return Ok(Preview { import, checked: None }) };
-        if include == Some(Include::Rows) {
-            let mut rows = checked.faults.rows();
-            rows.extend(import.lock().rows_of_same_reference());
+        if let Some(include) = include {
+            let mut rows = checked.faults.rows(!import.lock().leaves_out);
+            if include == Include::SameReference {
+                rows.extend(import.lock().rows_of_same_reference());
+            }
             import.lock().row_cells = Some(cells_of(reading, rows).await?);
         }
         import.lock().refuse_rows(&checked)?;
@@ -141,8 +143,8 @@ impl ReadBatch {
             let check = move |c: &mut AnyConnection| shared.lock().check(c, &catalogue, Purpose::Preview);
             faults = app.db.read(check).await?.faults;
         }
-        if include == Some(Include::Rows) {
-            import.lock().row_cells = Some(cells_of(reading, faults.rows()).await?);
+        if include.is_some() {
+            import.lock().row_cells = Some(cells_of(reading, faults.rows(true)).await?);
         }
         let members = import.lock().members()?;
         Ok(with_members(faults.into_error(), &members))

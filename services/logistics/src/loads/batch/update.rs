@@ -80,7 +80,11 @@ pub(crate) fn compare(
     if !members.contains_key("carrierId") && members.contains_key("carrierName") {
         let name = before.carrier.as_ref().map(|carrier| json!(carrier.name));
         if members.remove("carrierName") != name {
-            return Ok(Edit::Refused(row.error("carrierId", Code::Required, "is required with carrierName")));
+            // Of a new load, the name would be the same error, which suggests names of the address book.
+            let of_new = row.if_new.iter().find(|error| error.path.ends_with(".carrierId")).cloned();
+            let error = of_new
+                .unwrap_or_else(|| row.error("carrierId", Code::Required, "is required with carrierName"));
+            return Ok(Edit::Refused(error));
         }
     }
     // Most cells repeat the load. The carrier has its id and its name.
@@ -135,7 +139,7 @@ impl EditedLoad {
             Err(Error::Conflict(message, body)) => (message, body.get("reason").cloned().unwrap_or_default()),
             Err(error) => return Err(error),
         };
-        let message = format!("names a load that cannot be edited so: {message}");
+        let message = format!("names a load that cannot be edited so: {}", message.trim_end_matches('.'));
         let column = if row.id == Some(stored.load.id) { "id" } else { "reference" };
         let mut error = row.error(column, Code::Inconsistent, &message);
         error.data.insert("reason".to_owned(), reason);

@@ -52,7 +52,7 @@ const INVALID_ROWS: &[&str] = &["refuse", "leaveOut"];
 const DATE_ORDERS: &[&str] = &["iso", "dmy", "mdy", "auto"];
 const DECIMALS: &[&str] = &["point", "comma", "auto"];
 const ENCODINGS: &[&str] = &["utf-8", "windows-1252", "auto"];
-const INCLUDED: &[&str] = &["rows"];
+const INCLUDED: &[&str] = &["rows", "sameReference"];
 const FORMATS: &[&str] = &["CSV", "XLSX"];
 /// Maximum size of a text field in bytes: 1,000 corrections have some 100 bytes each.
 const MAX_TEXT_BYTES: usize = 1 << 20;

@@ -18,7 +18,7 @@ use crate::loads::store;
 use crate::{Logistics, examples};
 
 /// What to do with each load.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = LoadAction)]
 enum Action {

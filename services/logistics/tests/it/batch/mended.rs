@@ -104,6 +104,7 @@ testkit::on_both! {
             (json!([with(correction(0, "reference", "x"), "row", json!(-1))]), "corrections[0].row range"),
             (json!([with(correction(0, "reference", "x"), "row", json!("0"))]), "corrections[0].row type"),
             (json!([correction(0, "price", "x")]), "corrections[0].column enum"),
+            (json!([correction(3, "price", "x")]), "corrections[0].row range"),
             (json!([correction(0, "Reference", "x")]), "corrections[0].column enum"),
             (json!([correction(0, "weight", "1"), correction(0, "weight", "2")]), "corrections[1] inconsistent"),
             (json!([without(correction(0, "weight", "1"), "value")]), "corrections[0].value required"),

@@ -64,6 +64,8 @@ testkit::on_both! {
         let sums = [(0, "|<v>0.30000000000000004</v>"), (5, "|<v>29.400000000000002</v>")];
         let load = single(&app, send_row(&app, &sums, &[]).await).await;
         assert_eq!((&load["reference"], &load["weight"]["weight"]), (&json!("0.3"), &json!(29.4)), "15 digits");
+        let extended = "|<v>5</v><extLst><ext uri='q'><v>6</v></ext></extLst>";
+        assert_eq!(single(&app, send_row(&app, &[(6, extended)], &[]).await).await["ticketNumber"], "5");
         let hidden = send_row(&app, &[(6, "s='1'|<v>12</v>")], &[";;;"]).await;
         assert!(single(&app, hidden).await.get("ticketNumber").is_none(), "the sheet shows nothing");
         for (cell, format, hint) in [

@@ -99,6 +99,8 @@ testkit::on_both! {
         let dry = send_with(&app, &[("dryRun", "true")], &rows).await.ok();
         assert_eq!(dry["sameReference"], json!([{"row": 0, "loadId": ids[1], "deliveryDateISO": "2026-03-02T00:00:00.000Z"}]));
         let dry = send_with(&app, &[("dryRun", "true"), ("include", "rows")], &rows).await.ok();
+        assert_eq!(dry["rows"], json!([]), "no row has an entry");
+        let dry = send_with(&app, &[("dryRun", "true"), ("include", "sameReference")], &rows).await.ok();
         assert_eq!((dry["rows"].as_array().unwrap().len(), &dry["rows"][0]["row"]), (1, &json!(0)), "{dry}");
         assert_eq!(dry["rows"][0]["cells"]["deliveryDateISO"], "2026-03-05");
         let by_reference = send_with(&app, &[("dryRun", "true"), ("matchBy", "reference")], &rows).await.ok();

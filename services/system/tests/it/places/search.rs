@@ -160,7 +160,13 @@ fn country_restricts_matches() {
 fn rejects_invalid_parameters() {
     testkit::block_on(async {
         let app = start().await;
-        for empty in [vec![], vec![("query", "")], vec![("query", "  ")], vec![("query", " "), ("id", "")]] {
+        for empty in [
+            vec![],
+            vec![("query", "")],
+            vec![("query", "  ")],
+            vec![("query", "!!! …")],
+            vec![("query", " "), ("id", "")],
+        ] {
             assert_eq!(app.search(&empty).await.errors(), ["query required"], "{empty:?}");
         }
         let long = "x".repeat(1001);
