@@ -65,6 +65,8 @@ builder {
         my ($environment) = @_;
         # The portal expects paths without the prefix.
         $environment->{REQUEST_URI} =~ s/^\Q$path\E//;
+        # The docs pages have the origin of the provider: browsers send its cookie, which clients must not.
+        delete $environment->{HTTP_COOKIE} if $environment->{PATH_INFO} =~ m{^/oauth2/(?:token|userinfo|introspect)\z};
         return $portal->($environment);
     };
 };

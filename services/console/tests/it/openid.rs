@@ -189,8 +189,9 @@ fn the_provider_may_have_another_address_for_the_console() {
             "jwks_uri": url("/jwks"), "end_session_endpoint": url("/end"), "response_types_supported": ["code"],
             "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["EdDSA", "RS256"],
         });
-        let get = Mock::given(method("GET")).and(path("/.well-known/openid-configuration")).with_priority(1);
-        get.respond_with(ResponseTemplate::new(200).set_body_json(metadata)).mount(&provided.provider).await;
+        let get = Mock::given(method("GET")).and(path("/.well-known/openid-configuration"));
+        let get = get.respond_with(ResponseTemplate::new(200).set_body_json(metadata)).with_priority(1);
+        get.mount(&provided.provider).await;
         provided.tokens(|tokens| issuer.clone_into(&mut tokens.issuer));
         provided.settings.provider_url = Some(issuer.to_owned());
         provided.settings.provider_internal_url = Some(format!("{inside}/"));
