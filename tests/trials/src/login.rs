@@ -117,7 +117,7 @@ fn invite(trial: &Trial<'_>, provider: &Provider, browser: &mut Browser, public_
         let took = format!("{shown} after {:.1} s", begun.elapsed().as_secs_f64());
         trial.expect(
             shown == format!("{name}, {org_name}"),
-            &format!("{name} is invited, chooses a password, lands in the console"),
+            format!("{name} is invited, chooses a password, lands in the console"),
             took,
             org_name,
         )?;

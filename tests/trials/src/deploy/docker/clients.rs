@@ -253,7 +253,7 @@ pub fn log_in_at_provider(trial: &Trial<'_>, project: &mut Project<'_>) -> Resul
         let figure = format!("{shown} after {:.1} s", begun.elapsed().as_secs_f64());
         trial.expect(
             shown == format!("{user}, {org}"),
-            &format!("{user}, invited, in the console"),
+            format!("{user}, invited, in the console"),
             figure,
             org,
         )?;
