@@ -95,6 +95,7 @@ for my $client ( keys %clients ) {
     $parties{oidcRPMetaDataOptionsExtraClaims}->{$client} = { profile => join ' ', sort keys %claims };
 }
 
+# Files, whose names are secrets of 256 bits.
 my $session_storage = 'Apache::Session::File';
 my $folders = sub { { Directory => "$data/$_[0]", LockDirectory => "$run/lock-$_[0]",
     generateModule => 'Lemonldap::NG::Common::Apache::Session::Generate::SHA256' } };
@@ -107,7 +108,7 @@ my %configuration = (
     securedCookie            => $issuer =~ /^https:/ ? 1 : 0,
     httpOnly                 => 1,
     sameSite                 => 'Lax',
-    cookieName               => 'drover-login',
+    cookieName               => 'drover-id',
     timeout                  => 12 * 3600,
     formTimeout              => 1800,
     issuersTimeout           => 1800,
@@ -116,10 +117,10 @@ my %configuration = (
     persistentStorage        => $session_storage,
     persistentStorageOptions => $folders->('persistent'),
     # No copies in memory: a session that `people leave` deletes ends at once.
-    localSessionStorage   => '',
-    tokenUseGlobalStorage => 1,
-    key                 => secret('login-secret'),
-    whatToTrace         => 'uid',
+    localSessionStorage      => '',
+    tokenUseGlobalStorage    => 1,
+    key                      => secret('login-secret'),
+    whatToTrace              => 'uid',
 
     authentication  => 'LDAP',
     userDB          => 'Same',
@@ -130,8 +131,14 @@ my %configuration = (
     managerDn       => 'cn=portal,dc=drover',
     managerPassword => $password,
     AuthLDAPFilter  => '(&(|(uid=$user)(mail=$user))(objectClass=inetOrgPerson))',
-    ldapExportedVars =>
-      { uid => 'uid', mail => 'mail', name => 'displayName', org => 'departmentNumber', orgName => 'o', roles => 'employeeType' },
+    ldapExportedVars => {
+        uid     => 'uid',
+        mail    => 'mail',
+        name    => 'displayName',
+        org     => 'departmentNumber',
+        orgName => 'o',
+        roles   => 'employeeType',
+    },
     ldapPpolicyControl    => 1,
     exportedVars          => {},
     passwordPolicyMinSize => 12,
