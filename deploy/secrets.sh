@@ -63,9 +63,12 @@ echo "whsec_$(openssl rand -base64 32)" | keep webhook-secrets
 openssl rand -base64 32 | keep session-keys
 random 24 | keep console-client-secret
 
-# Password of the sample users of the profile `login`, and the key of their sessions.
-random 8 | keep login-password
+# The provider of the profile `login`: its encryption key, the password of its directory, and the key that signs tokens.
 random 24 | keep login-secret
+random 24 | keep login-directory-password
+if [[ ! -e login-key ]]; then
+    openssl genrsa 2048 2>/dev/null | keep login-key
+fi
 
 if [[ ! -e demo-key.pem ]]; then
     openssl genrsa -out demo-key.new 2048 2>/dev/null

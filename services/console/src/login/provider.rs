@@ -41,6 +41,8 @@ type Client = CoreClient<
 /// The provider, and the console's client there.
 pub(crate) struct Provider {
     issuer: IssuerUrl,
+    /// The URL that replaces the issuer in requests of the console. Has no slash at the end.
+    internal_url: Option<String>,
     client_id: String,
     client_secret: Option<SecretString>,
     scopes: Vec<String>,
@@ -79,6 +81,7 @@ impl Attempt {
 /// The settings of a provider.
 pub(crate) struct ProviderOptions<'a> {
     pub(crate) issuer: &'a str,
+    pub(crate) internal_url: Option<&'a str>,
     pub(crate) client_id: &'a str,
     pub(crate) client_secret: Option<&'a SecretString>,
     pub(crate) scopes: &'a [String],
@@ -96,6 +99,7 @@ impl Provider {
         let url = |path: &str| format!("{}{path}", options.public_url);
         Ok(Self {
             issuer: IssuerUrl::new(options.issuer.to_owned())?,
+            internal_url: options.internal_url.map(|url| url.trim_end_matches('/').to_owned()),
             client_id: options.client_id.to_owned(),
             client_secret: options.client_secret.cloned(),
             scopes: options.scopes.to_vec(),
@@ -235,8 +239,18 @@ impl Provider {
         }
     }
 
+    /// Returns the URL at the internal address, if the URL begins with the issuer.
+    fn internal(&self, url: &Url, base: &str) -> Option<Url> {
+        let path = url.as_str().strip_prefix(self.issuer.trim_end_matches('/'))?;
+        path.starts_with('/').then(|| format!("{base}{path}").parse().ok())?
+    }
+
     async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let response = self.http.execute(request.try_into().map_err(HttpError::Client)?).await;
+        let mut request: reqwest::Request = request.try_into().map_err(HttpError::Client)?;
+        if let Some(url) = self.internal_url.as_deref().and_then(|base| self.internal(request.url(), base)) {
+            *request.url_mut() = url;
+        }
+        let response = self.http.execute(request).await;
         let response = response.map_err(HttpError::Client)?;
         let mut reply = http::Response::builder().status(response.status());
         for (name, value) in response.headers() {

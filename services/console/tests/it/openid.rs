@@ -178,6 +178,33 @@ fn log_ins_of_several_tabs_succeed_in_any_order() {
 }
 
 #[test]
+fn the_provider_may_have_another_address_for_the_console() {
+    testkit::block_on(async {
+        let mut provided = Provided::start(true).await;
+        // Nothing listens at the address that browsers use.
+        let (issuer, inside) = ("https://login.invalid/id", provided.provider.uri());
+        let url = |path: &str| format!("{issuer}{path}");
+        let metadata = json!({
+            "issuer": issuer, "authorization_endpoint": url("/authorize"), "token_endpoint": url("/token"),
+            "jwks_uri": url("/jwks"), "end_session_endpoint": url("/end"), "response_types_supported": ["code"],
+            "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["EdDSA", "RS256"],
+        });
+        let get = Mock::given(method("GET")).and(path("/.well-known/openid-configuration"));
+        let get = get.respond_with(ResponseTemplate::new(200).set_body_json(metadata)).with_priority(1);
+        get.mount(&provided.provider).await;
+        provided.tokens(|tokens| issuer.clone_into(&mut tokens.issuer));
+        provided.settings.provider_url = Some(issuer.to_owned());
+        provided.settings.provider_internal_url = Some(format!("{inside}/"));
+        provided.console = RunningConsole::start(provided.settings.clone()).await;
+        let browser = Browser::new(&provided.console.url);
+        let begun = provided.begin(&browser, "/").await;
+        assert!(begun.as_str().starts_with(&url("/authorize?")), "{begun}");
+        assert_eq!(provided.come_back(&browser, &begun).await.status, 303);
+        assert!(browser.get("/").await.ok().contains("Border Grain Merchants"));
+    });
+}
+
+#[test]
 fn a_wrong_nonce_or_a_refusal_logs_nobody_in() {
     testkit::block_on(async {
         let provided = Provided::start(true).await;

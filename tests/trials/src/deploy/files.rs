@@ -15,6 +15,7 @@ use testkit::processes::trial::Trial;
 use crate::deploy::compose::Compose;
 
 const DOCKERFILE: &str = "deploy/Dockerfile";
+const LOGIN_DOCKERFILE: &str = "deploy/login/Dockerfile";
 const UNIT: &str = "deploy/systemd/drover@.service";
 /// What the unit of the console has besides.
 const CONSOLE_UNIT: &str = "deploy/systemd/drover@console.service.d/console.conf";
@@ -24,9 +25,11 @@ const MAX_EXPOSURE: &str = "20";
 /// Runs hadolint, shellcheck and systemd-analyze.
 pub fn lint(trial: &Trial<'_>) -> Result<()> {
     let root = checkout::root();
-    output(in_root("hadolint")?.args(["--no-color", DOCKERFILE]))?;
-    check_user(&read(&root.join(DOCKERFILE))?)?;
-    trial.note(DOCKERFILE, "no finding", "hadolint: no finding");
+    for file in [DOCKERFILE, LOGIN_DOCKERFILE] {
+        output(in_root("hadolint")?.args(["--no-color", file]))?;
+        check_user(file, &read(&root.join(file))?)?;
+        trial.note(file, "no finding", "hadolint: no finding");
+    }
 
     let scripts = scripts(&root)?;
     output(in_root("shellcheck")?.args(["--color=never", "--external-sources"]).args(&scripts))?;
@@ -49,10 +52,10 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Requires a numeric user other than root: Kubernetes' `runAsNonRoot` cannot check a name.
-fn check_user(dockerfile: &str) -> Result<()> {
+fn check_user(file: &str, dockerfile: &str) -> Result<()> {
     let user = dockerfile.lines().rev().find_map(|line| line.strip_prefix("USER "));
     let id = user.and_then(|user| user.split(':').next()?.parse::<u32>().ok());
-    ensure!(id.is_some_and(|id| id > 0), "{DOCKERFILE}: the last USER must be a number other than 0");
+    ensure!(id.is_some_and(|id| id > 0), "{file}: the last USER must be a number other than 0");
     Ok(())
 }
 
@@ -141,13 +144,13 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::check_user;
+    use super::{DOCKERFILE, check_user};
 
     #[test]
     fn the_last_user_must_be_a_number_other_than_root() {
-        assert!(check_user("FROM a\nUSER 0\nUSER 65532:65532\n").is_ok());
+        assert!(check_user(DOCKERFILE, "FROM a\nUSER 0\nUSER 65532:65532\n").is_ok());
         for wrong in ["FROM a\n", "USER drover\n", "USER 65532\nUSER 0\n", "USER root:65532\n"] {
-            assert!(check_user(wrong).is_err(), "{wrong}");
+            assert!(check_user(DOCKERFILE, wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use rustix::process::Signal;
+use tempfile::TempDir;
 use testkit::processes::checkout::{self, CONSOLE, PROGRAMS, SERVICES};
 use testkit::processes::environment::{Environment, variables};
 use testkit::processes::http::{Body, HttpClient};
@@ -195,7 +196,22 @@ pub struct Proxy {
 impl Proxy {
     /// Starts nginx before the replicas of a stack.
     pub fn start(trial: &Trial<'_>, port: u16, stack: &Stack) -> Result<Self> {
+        Self::start_in(folder("nginx")?, trial, port, stack)
+    }
+
+    /// Starts nginx before the replicas of a stack, and the OpenID provider of deploy/login on a port.
+    pub fn start_with_login(trial: &Trial<'_>, port: u16, stack: &Stack, login_port: u16) -> Result<Self> {
         let folder = folder("nginx")?;
+        let route = fs::read_to_string(checkout::root().join("deploy/login/nginx.conf"))?;
+        ensure!(route.contains(" login:8444;"), "deploy/login/nginx.conf has no address of the provider");
+        fs::write(
+            folder.path().join("login.conf"),
+            route.replace(" login:8444;", &format!(" 127.0.0.1:{login_port};")),
+        )?;
+        Self::start_in(folder, trial, port, stack)
+    }
+
+    fn start_in(folder: TempDir, trial: &Trial<'_>, port: u16, stack: &Stack) -> Result<Self> {
         let path = |name: &str| folder.path().join(name);
         let original = checkout::root().join("deploy/nginx");
         for file in fs::read_dir(&original).with_context(|| format!("cannot read {}", original.display()))? {

@@ -96,8 +96,18 @@ impl<'a> Images<'a> {
             let size = docker(&["image", "inspect", "--format={{.Size}}", &name(service, &images.version)])?;
             sizes.push(format!("{} MiB", size.parse::<u64>()? >> 20));
         }
+        let login = format!("{LOGIN}:{}", images.version);
+        output(images.build_command().args(["--tag", &login]).arg(root.join("deploy/login")))?;
+        sizes.push(format!(
+            "{} MiB",
+            docker(&["image", "inspect", "--format={{.Size}}", &login])?.parse::<u64>()? >> 20
+        ));
         let figure = format!("{} after {:.0} s", sizes.join(", "), begun.elapsed().as_secs_f64());
-        trial.note("images by deploy/Dockerfile: system, logistics, livestock, console", figure, "built");
+        trial.note(
+            "images by deploy/Dockerfile: system, logistics, livestock, console; login",
+            figure,
+            "built",
+        );
         Ok(images)
     }
 
@@ -158,11 +168,15 @@ impl<'a> Images<'a> {
 
 impl Drop for Images<'_> {
     fn drop(&mut self) {
-        let filter = format!("reference=drover/*:{}*", self.version);
-        let ids = docker(&["image", "ls", "--quiet", "--filter", &filter]).unwrap_or_default();
+        let filters = ["drover/*", LOGIN].map(|name| format!("reference={name}:{}*", self.version));
+        let ids = docker(&["image", "ls", "--quiet", "--filter", &filters[0], "--filter", &filters[1]])
+            .unwrap_or_default();
         remove_images(&ids.lines().map(str::to_owned).collect::<Vec<_>>());
     }
 }
+
+/// The image of the OpenID provider.
+const LOGIN: &str = "drover-login";
 
 /// The revision that the images of a version are labelled with.
 pub fn revision(version: &str) -> String {

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -106,15 +105,17 @@ impl<'a> Project<'a> {
         output(script.env("HEALTHY_SECONDS", limit.as_secs().to_string()).arg(service))
     }
 
-    /// Accepts the sample users of the profile `login` instead of test tokens, as docs/operations/identity-providers.md
-    /// describes, and starts their provider. Returns their password.
-    pub fn start_login(&mut self) -> Result<String> {
-        let lines = fs::read_to_string(self.folder.join("deploy/login/env")).context("deploy/login/env")?;
-        OpenOptions::new().append(true).open(self.folder.join(".env"))?.write_all(lines.as_bytes())?;
+    /// Replaces test tokens by the OpenID provider of the profile `login`, as docs/operations/log-in.md describes.
+    pub fn start_login(&mut self) -> Result<()> {
+        output(self.command("deploy/login/setup").arg(self.base()))?;
         MAIN.clone_into(&mut self.files);
-        self.variables.push(("COMPOSE_PROFILES", "login".to_owned()));
-        self.start()?;
-        Ok(self.compose(&["exec", "-T", "login", "cat", "/run/secrets/login-password"])?.trim().to_owned())
+        self.start()
+    }
+
+    /// Invites a person at the provider, and returns what is printed.
+    pub fn invite(&self, arguments: &[&str]) -> Result<String> {
+        let people = ["exec", "-T", "login", "/opt/drover-login/people", "invite"];
+        self.compose(&[&people[..], arguments].concat())
     }
 
     /// Returns the ids of the running containers of a service.
