@@ -1,7 +1,7 @@
 //! Drives the program against running services. The addresses are in SYSTEM, LOGISTICS and LIVESTOCK, and the tokens in
 //! OWEN, RUTH and CARYS, as `deploy/examples/env.sh` sets them:
 //!
-//!     set -a && . deploy/examples/env.sh && cargo test -p cli --test journey -- --ignored
+//!     set -a && . deploy/examples/env.sh && cargo test -p cli --test journey
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
@@ -87,7 +87,6 @@ fn create(reference: &str, key: &str) -> Value {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn the_example_of_a_day_succeeds() {
     let mut day = Command::new("deploy/examples/day-by-command-line.sh");
     for name in ["SYSTEM", "LOGISTICS", "LIVESTOCK", "OWEN", "RUTH"] {
@@ -102,7 +101,6 @@ fn the_example_of_a_day_succeeds() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_repeated_key_creates_one_load_and_a_dry_run_none() {
     let (reference, key) = (unique("K"), unique("key"));
     let first = create(&reference, &key);
@@ -127,7 +125,6 @@ fn a_repeated_key_creates_one_load_and_a_dry_run_none() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_refusal_names_the_fields_and_repeats_what_was_typed() {
     let args = [
         "loads",
@@ -165,7 +162,6 @@ fn a_refusal_names_the_fields_and_repeats_what_was_typed() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn exit_codes_tell_a_script_what_to_do() {
     let code = |command: &mut Command| command.output().unwrap().status.code().unwrap();
     assert_eq!(code(&mut command("OWEN", &["loads", "show", "01955bf1-6c00-7a10-8000-000000000fff"])), 1);
@@ -176,7 +172,6 @@ fn exit_codes_tell_a_script_what_to_do() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_reader_that_ends_is_no_error() {
     let mut child = command("OWEN", &["loads", "list", "--all", "--json"])
         .stdout(Stdio::piped())
@@ -190,7 +185,6 @@ fn a_reader_that_ends_is_no_error() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_follower_continues_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("cursors.json").to_str().unwrap().to_owned();
@@ -244,7 +238,6 @@ fn header(head: &str, name: &str) -> String {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_receiver_gets_signed_events_again_until_it_accepts_them() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("cursors.json").to_str().unwrap().to_owned();
@@ -280,7 +273,6 @@ fn a_receiver_gets_signed_events_again_until_it_accepts_them() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_file_comes_back_as_it_was_sent() {
     let picture = "deploy/examples/files/weighbridge-ticket.jpg";
     let id = succeed("RUTH", &["files", "upload", "--type", "weighbridge", picture]);
@@ -291,7 +283,6 @@ fn a_file_comes_back_as_it_was_sent() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_service_account_logs_in_and_the_profile_is_private() {
     let folder = tempfile::tempdir().unwrap();
     let secret = folder.path().join("secret");
@@ -342,7 +333,6 @@ fn a_service_account_logs_in_and_the_profile_is_private() {
 }
 
 #[test]
-#[ignore = "needs running services: SYSTEM, LOGISTICS, LIVESTOCK and tokens"]
 fn a_sheet_with_problems_is_written_with_its_problems() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();

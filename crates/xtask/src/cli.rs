@@ -29,7 +29,7 @@ pub enum Command {
     Trials(ToolArgs),
     /// Print a token for calling the services that `up` started, and nothing else
     Token(TokenArgs),
-    /// Run what a change must pass: format, lints, dependencies, tidy, all tests, the demo, four trials in short form
+    /// Run what a change must pass: format, lints, dependencies, tidy, all tests, the demo, five trials in short form
     Test(TestArgs),
     /// Run private PostgreSQL, Redis and S3 servers until Ctrl-C, for running `cargo test` by hand
     Servers(ServersArgs),

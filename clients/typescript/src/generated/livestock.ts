@@ -307,6 +307,8 @@ export interface FeedListingEvent {
   atUTC: string;
   /** The changed members by their names in requests. */
   changes?: Record<string, Change>;
+  /** The enquiry as it is now. */
+  enquiry?: Enquiry;
   /** UUID: that of the event in the history of the listing, or of the enquiry. Matches have ids of their own. */
   id: string;
   /** With `include=resource`: the listing as it is now, if the caller may still read it. */

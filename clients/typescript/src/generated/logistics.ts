@@ -57,7 +57,10 @@ export interface BatchResult {
   message: string;
   /** What was recognised in each file. */
   recognised: RecognisedFile[];
-  /** With `include=rows`: the cells of the rows with entries, the first 1,000, and of the rows in `sameReference`. */
+  /**
+   * With `include=rows`: the cells of the rows with entries, the first 1,000. With `include=sameReference`: also
+   * those of the rows in `sameReference`.
+   */
   rows?: RowCells[];
   /** Of a dry run: the new rows whose reference a load of another delivery date has, the first 1,000. */
   sameReference?: SameReference[];
@@ -538,7 +541,7 @@ export interface LoadBatchForm {
   /** What happens to rows whose loads exist already. Default: `create`. */
   ifExists?: "create" | "skip" | "refuse" | "update";
   /** `rows`: the response has the cells of the rows with entries, and of those in `sameReference`. */
-  include?: "rows";
+  include?: "rows" | "sameReference";
   /** `refuse`: a batch with an invalid row is refused. `leaveOut`: invalid rows are left out. Default: `refuse`. */
   invalidRows?: "refuse" | "leaveOut";
   /**

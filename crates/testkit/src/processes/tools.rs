@@ -41,6 +41,7 @@ pub fn for_trial(name: &str) -> &'static [&'static str] {
     match name {
         "console" => &["axe.min.js", "chromium-headless-shell"],
         "clients" => &[
+            "chromium-headless-shell",
             "java",
             "mypy",
             "node",

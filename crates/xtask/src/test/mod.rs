@@ -20,7 +20,7 @@ use crate::launch::Programs;
 use crate::tool;
 
 /// The trials that a change must pass. `cargo xtask trials` runs the others too: every night and before a release.
-const TRIALS: [&str; 4] = ["deploy", "fuzz", "crash", "docs"];
+const TRIALS: [&str; 5] = ["deploy", "fuzz", "crash", "docs", "clients"];
 /// Arguments of `cargo test` for crates and services. They select targets, not packages: with fewer packages, cargo
 /// would select fewer features of their dependencies and build most of them again.
 const SUITES: [(&str, [&str; 4]); 2] = [

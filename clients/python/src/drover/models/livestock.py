@@ -1213,6 +1213,8 @@ class FeedListingEvent(Model):
     """When it happened."""
     changes: dict[str, Change] | None = None
     """The changed members by their names in requests."""
+    enquiry: Enquiry | None = None
+    """The enquiry as it is now."""
     id: str
     """UUID: that of the event in the history of the listing, or of the enquiry. Matches have ids of their own."""
     listing: Listing | None = None

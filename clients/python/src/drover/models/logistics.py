@@ -1027,7 +1027,10 @@ class BatchResult(Model):
     recognised: list[RecognisedFile]
     """What was recognised in each file."""
     rows: list[RowCells] | None = None
-    """With `include=rows`: the cells of the rows with entries, the first 1,000, and of the rows in `sameReference`."""
+    """
+    With `include=rows`: the cells of the rows with entries, the first 1,000. With `include=sameReference`: also
+    those of the rows in `sameReference`.
+    """
     same_reference: list[SameReference] | None = None
     """Of a dry run: the new rows whose reference a load of another delivery date has, the first 1,000."""
     skipped: int | None = None
