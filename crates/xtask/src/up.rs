@@ -119,6 +119,10 @@ fn introduction(services: &[ServiceConfig], data: &Path, keys: &DevKeys, environ
          On the documentation pages, press Authorize and paste this token of Carys with the role admin. With --demo, \
          every operation succeeds with its example:\n\n  {docs_token}\n\n\
          Base URLs and a token for each person of the examples, in another terminal:\n\n  . '{}'\n\n\
+         The command line, with such a token (docs/api/command-line.md):\n\n  \
+         cargo install --locked --path crates/cli\n  \
+         DROVER_TOKEN=$OWEN drover loads list\n  \
+         DROVER_TOKEN=$OWEN drover events follow\n\n\
          A token for another user: cargo xtask token --data '{}' --user NAME --org ORGANISATION\n\
          Ctrl-C stops everything.\n{console}",
         text_table::render(["service", "base URL", "documentation", "log"], &rows),
