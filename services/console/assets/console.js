@@ -87,7 +87,7 @@ for (const button of document.querySelectorAll("[data-print]")) {
 }
 
 // Whoever leaves a form with changes is asked first.
-for (const form of document.querySelectorAll("form.fields[method=post]")) {
+for (const form of document.querySelectorAll("form.fields[method=post]:not([data-keep])")) {
   const before = new URLSearchParams(new FormData(form)).toString();
   let isSent = false;
   form.addEventListener("submit", () => (isSent = true));
@@ -97,13 +97,21 @@ for (const form of document.querySelectorAll("form.fields[method=post]")) {
   });
 }
 
-// Escape closes a menu.
+// A secret that is shown once stays until somebody has it.
+let isShown = document.querySelector("a[data-have]") !== null;
+document.querySelector("a[data-have]")?.addEventListener("click", () => (isShown = false));
+addEventListener("beforeunload", (event) => isShown && event.preventDefault());
+
+// Escape closes a menu, or leaves a form as its Back does.
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
+  if (event.key !== "Escape" || event.isComposing) return;
+  const menus = [...document.querySelectorAll("details.menu[open]")];
+  for (const menu of menus) {
     menu.open = false;
     menu.querySelector("summary").focus();
   }
+  const links = event.target.closest?.("form.fields[method=post]")?.querySelectorAll(".actions a.btn") ?? [];
+  if (!menus.length) [...links].find((link) => link.textContent === "Back")?.click();
 });
 
 // Removes the pages that the phone keeps for a driver.

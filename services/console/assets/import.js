@@ -164,11 +164,8 @@ function begin() {
   if (!form) return;
   const input = form.querySelector("[type=file]");
   const again = form.querySelector("[data-file]");
-  if (again) {
-    attach(form, input, again);
-  } else {
-    offer(form);
-  }
+  if (again) attach(form, input, again);
+  else offer(form);
   form.addEventListener("change", ({ target }) => {
     if (target === input) {
       files = [...input.files];

@@ -229,12 +229,13 @@ pub(crate) struct Position {
     pub(crate) at: String,
 }
 
-/// Returns the part of a page that shows that loads have changed since it was made: those of its rows, or this one.
+/// Returns the part of a page that shows that loads have changed since it was made: those of its rows, this
+/// one, or any (`*`).
 pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
     let Some(Position { cursor, at }) = position else { return html! {} };
     html! {
         p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
-            span {} " " a href="" { "Show" }
+            span {} " " a href="" { "Show" } " · " button.plain type="button" { "Pause" }
         }
         (module("live.js"))
     }
