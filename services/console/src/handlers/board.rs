@@ -28,6 +28,8 @@ const MAX_LOADS: usize = 300;
 const MAX_DRIVERS: usize = 30;
 /// The most columns without loads.
 const MAX_EMPTY: usize = 8;
+/// Why it is not known which of the loads of a column have a driver.
+const UNKNOWN: &str = "Not every driver could be looked up. Open a load to see whether it has one.";
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -124,7 +126,7 @@ pub(super) async fn find_loads(
 
 /// Returns a column for what has no haulier, for each haulier with loads, and for some without.
 fn by_haulier(loads: &[Load], known: &[(String, String)]) -> Vec<Column> {
-    let mut columns = vec![Column::unassigned()];
+    let mut columns = vec![Column::default()];
     for load in loads {
         let (id, name) = match &load.carrier {
             Some(carrier) => (carrier.id.clone().unwrap_or_default(), carrier.name.clone()),
@@ -133,14 +135,26 @@ fn by_haulier(loads: &[Load], known: &[(String, String)]) -> Vec<Column> {
         let index =
             columns.iter().position(|column| column.id == id && (!id.is_empty() || column.name == name));
         let index = index.unwrap_or_else(|| {
-            columns.push(Column { id, name, loads: Vec::new() });
+            columns.push(Column { id, name, ..Column::default() });
             columns.len() - 1
         });
         columns[index].loads.push(load.clone());
     }
     columns[1..].sort_by_key(|column| column.name.to_lowercase());
     add_empty(&mut columns, known);
+    part_done(&mut columns, "Done without a haulier");
     columns
+}
+
+/// Moves what is done already from the first column, of what is not assigned, to one of its own at the end.
+fn part_done(columns: &mut Vec<Column>, name: &str) {
+    let is_done = |load: &Load| !["upcoming", "collected"].contains(&load.status.as_str());
+    let (done, open) = std::mem::take(&mut columns[0].loads).into_iter().partition(is_done);
+    columns[0].loads = open;
+    let done: Vec<Load> = done;
+    if !done.is_empty() {
+        columns.push(Column::apart(name, "", done));
+    }
 }
 
 /// Returns a column for what has no driver, for what may have one, for each driver with loads, and for some without.
@@ -172,7 +186,7 @@ async fn by_driver(
         if own.is_empty() {
             without.push(driver.clone());
         } else {
-            columns.push(Column { id: driver.0.clone(), name: driver.1.clone(), loads: own });
+            columns.push(Column { id: driver.0.clone(), name: driver.1.clone(), loads: own, note: "" });
         }
     }
     let is_sent = |load: &Load| columns.iter().any(|column| column.loads.iter().any(|own| own.id == load.id));
@@ -180,10 +194,11 @@ async fn by_driver(
     // Unless every driver was looked up, a load that seems to have none may have one.
     let (unassigned, unknown) = if is_certain { (others, Vec::new()) } else { (Vec::new(), others) };
     if !unknown.is_empty() {
-        columns.insert(0, Column::of_unknown_drivers(unknown));
+        columns.insert(0, Column::apart("Driver not known", UNKNOWN, unknown));
     }
-    columns.insert(0, Column { loads: unassigned, ..Column::unassigned() });
+    columns.insert(0, Column { loads: unassigned, ..Column::default() });
     add_empty(&mut columns, &without);
+    part_done(&mut columns, "Done without a driver");
     Ok(columns)
 }
 
@@ -193,7 +208,7 @@ fn add_empty(columns: &mut Vec<Column>, known: &[(String, String)]) {
         .iter()
         .filter(|(id, _)| !columns.iter().any(|column| column.id == *id))
         .take(MAX_EMPTY)
-        .map(|(id, name)| Column { id: id.clone(), name: name.clone(), loads: Vec::new() })
+        .map(|(id, name)| Column { id: id.clone(), name: name.clone(), ..Column::default() })
         .collect();
     columns.extend(empty);
 }

@@ -13,26 +13,24 @@ use crate::loads::{BoardQuery, By};
 use crate::user::User;
 
 /// A column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Column {
     /// Empty for what is not assigned.
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) loads: Vec<Load>,
+    /// What there is to know about it; empty if there is nothing.
+    pub(crate) note: &'static str,
 }
 
 impl Column {
-    /// Returns the column of what is not assigned.
-    pub(crate) fn unassigned() -> Self {
-        Self { id: String::new(), name: String::new(), loads: Vec::new() }
+    /// Returns a column of loads that cannot be assigned in it.
+    pub(crate) fn apart(name: &str, note: &'static str, loads: Vec<Load>) -> Self {
+        Self { id: String::new(), name: name.to_owned(), loads, note }
     }
 
-    /// Returns the column of loads that may have a driver or none.
-    pub(crate) fn of_unknown_drivers(loads: Vec<Load>) -> Self {
-        Self { id: String::new(), name: "Driver not known".to_owned(), loads }
-    }
-
-    /// Returns false for a haulier without an id, nobody of which has access, and for drivers that are not known.
+    /// Returns false for a haulier without an id, nobody of which has access, and for columns of loads that cannot be
+    /// assigned.
     fn is_target(&self) -> bool {
         !self.id.is_empty() || self.name.is_empty()
     }
@@ -106,7 +104,7 @@ impl BoardView<'_> {
     }
 
     fn column(&self, column: &Column) -> Markup {
-        let Column { id, name, loads } = column;
+        let Column { id, name, loads, note } = column;
         let planned: f64 = loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         let is_named = !name.is_empty();
         html! {
@@ -124,9 +122,7 @@ impl BoardView<'_> {
                         a href=(with_query("/board/sheet", &pairs)) { "Print" span.hidden { " the loads of " (name) } }
                     }
                 }
-                @if self.by == By::Driver && !column.is_target() {
-                    p.muted { "Not every driver could be looked up. Open a load to see whether it has one." }
-                }
+                @if !note.is_empty() { p.muted { (note) } }
                 @for load in loads { (self.card(load, column)) }
                 @if loads.is_empty() { p.muted { "Nothing." } }
             }
@@ -134,7 +130,8 @@ impl BoardView<'_> {
     }
 
     fn card(&self, load: &Load, column: &Column) -> Markup {
-        let place = |place: Option<&String>| place.map_or("?", String::as_str).to_owned();
+        let places =
+            [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
         let can_change = match self.by {
             By::Haulier => load.status == "upcoming",
             By::Driver => column.is_target() && ["upcoming", "collected"].contains(&load.status.as_str()),
@@ -147,7 +144,7 @@ impl BoardView<'_> {
                     (status(&load.status))
                 }
                 span.sub { (self.clock.delivery(&load.delivery)) }
-                div { (place(load.pickup_postcode.as_ref())) " → " (place(load.dropoff_postcode.as_ref())) }
+                @if places != ["?", "?"] { div { (places[0]) " → " (places[1]) } }
                 div { (load.commodity.name) ", " (tonnes(load.weight)) " t" }
                 @if let Some(vehicle) = &load.vehicle_registration { div.muted { (vehicle) } }
                 @if may_assign { (self.assignment(load, column)) }
