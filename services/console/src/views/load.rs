@@ -9,7 +9,7 @@ use crate::format::{Clock, difference, number, tonnes};
 use crate::loads::Action;
 
 /// The tolerance of weights that the page marks, in per cent.
-const TOLERANCE: f64 = 2.0;
+pub(crate) const TOLERANCE: f64 = 2.0;
 
 /// What the page shows besides the load. What its reader may not see, or what is away, is absent.
 pub(crate) struct LoadView<'a> {
@@ -86,8 +86,6 @@ impl LoadView<'_> {
 
     fn weights(&self) -> Markup {
         let load = self.load;
-        let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
-        let compared = collected.or(load.weight);
         let image = self
             .files
             .iter()
@@ -119,9 +117,7 @@ impl LoadView<'_> {
                                 (weights_row("Delivered", delivered, load.weight_gross, load.weight_tare))
                             }
                         }
-                        @if let (Some(compared), Some(delivered)) = (compared, delivered) {
-                            @let (percent, text) = difference(compared, delivered);
-                            @let than = if collected.is_some() { "collected" } else { "planned" };
+                        @if let Some((percent, text, than)) = deviation(load) {
                             p.num.late[percent.abs() > TOLERANCE] { (text) " against what was " (than) }
                             @if percent.abs() > TOLERANCE {
                                 p.note { "Outside " (TOLERANCE) " % of what was " (than) "." }
@@ -265,6 +261,15 @@ impl LoadView<'_> {
             }
         }
     }
+}
+
+/// Returns how the delivered weight differs from what was collected or else planned: in per cent, as text, and which of
+/// the two it is.
+pub(crate) fn deviation(load: &Load) -> Option<(f64, String, &'static str)> {
+    let delivered = load.weight_net.filter(|_| load.status == "completed")?;
+    let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
+    let (percent, text) = difference(collected.or(load.weight)?, delivered);
+    Some((percent, text, if collected.is_some() { "collected" } else { "planned" }))
 }
 
 /// Returns a value of the history as people read it; `None` if there is none.

@@ -248,9 +248,16 @@ impl ListView<'_> {
         }
     }
 
-    /// Returns the columns between the reference and the status.
+    /// Returns the columns between the reference and the status. The organiser is left out if it is always the own
+    /// organisation, unless somebody wants to see it.
     fn shown(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let columns = COLUMNS.into_iter().filter(|(name, ..)| self.query.has_column(name));
+        let is_own = |load: &Load| {
+            load.organiser.as_ref().is_some_and(|party| self.user.person.acts_for(party.id.as_deref()))
+        };
+        let is_chosen = self.query.get("col").is_some() || self.query.sort().0 == "organiser";
+        let is_said = is_chosen || !self.loads.unwrap_or_default().iter().all(is_own);
+        let columns = COLUMNS.into_iter().filter(move |(name, ..)| is_said || *name != "organiser");
+        let columns = columns.filter(|(name, ..)| self.query.has_column(name));
         columns.map(|(name, label, _)| (name, label))
     }
 
@@ -306,7 +313,11 @@ impl ListView<'_> {
                 let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
                 html! {
                     td.num.c-net {
-                        (tonnes(load.weight_net.or(collected)))
+                        @match load.weight_net.or(collected) {
+                            Some(net) => (tonnes(Some(net))),
+                            // Narrow windows have no column for it.
+                            None => { span.planned { (tonnes(load.weight)) " planned" } span { "–" } },
+                        }
                         @if let (Some(planned), Some(net)) = (load.weight, load.weight_net) {
                             @let (percent, text) = difference(planned, net);
                             @if percent.abs() > 5.0 { span.sub.late { (text) } }
@@ -376,7 +387,12 @@ impl ListView<'_> {
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let number = number(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
     let whole = number.split('.').next().unwrap_or(&number).to_owned();
-    if count == 1 { format!("1 {what}") } else { format!("{whole} {what}s") }
+    let is_vowel = |letter: char| "aeiou".contains(letter);
+    match what.strip_suffix('y').filter(|stem| !stem.ends_with(is_vowel)) {
+        _ if count == 1 => format!("1 {what}"),
+        Some(stem) => format!("{whole} {stem}ies"),
+        None => format!("{whole} {what}s"),
+    }
 }
 
 /// An action on many loads, before it is done.
