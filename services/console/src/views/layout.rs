@@ -115,7 +115,7 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
         &html! {
             a.skip href="#main" { "Skip to the content" }
             (development(user))
-            div.frame {
+            div.frame data-owner=(person.form_owner()) {
                 nav.side aria-label="Main" {
                     div.brand { "Drover" }
                     @for (own, path, name) in SECTIONS.iter().filter(|(own, ..)| person.is_admin || !own.is_for_admin()) {
