@@ -19,7 +19,6 @@ function lists() {
     if (!boxes.length || !count) continue;
     const { list } = form.dataset;
     const chosen = chosenOf(list);
-    const found = form.querySelector("input[name=all]");
     const none = form.querySelector("[data-clear]");
 
     const all = document.createElement("input");
@@ -36,7 +35,7 @@ function lists() {
       const elsewhere = chosen.size - boxes.filter((box) => box.checked).length;
       const others = elsewhere ? `, ${elsewhere} of them on other pages` : "";
       count.textContent = chosen.size ? `${chosen.size} selected, ${tonnes.toFixed(2)} t${others}` : "With the selected loads:";
-      if (found?.checked) count.textContent = "All that were found:";
+      if (form.querySelector("input[name=all]")?.checked) count.textContent = "All that were found:";
       all.checked = boxes.every((box) => box.checked);
       all.indeterminate = !all.checked && boxes.some((box) => box.checked);
       none.hidden = !chosen.size;
@@ -73,8 +72,30 @@ function lists() {
   }
 }
 
-// What was done to the selected loads ends the selection.
-document.querySelector("form[action='/loads/actions/run']")?.addEventListener("submit", () => sessionStorage.removeItem(CHOSEN));
+// What was done to the selected loads ends the selection. Until then, what is taken out is not counted.
+const confirmation = document.querySelector("form[action='/loads/actions/run']");
+confirmation?.addEventListener("submit", () => sessionStorage.removeItem(CHOSEN));
+function recount() {
+  const boxes = [...confirmation.querySelectorAll("input[name=ids]:checked")];
+  const tonnes = boxes.reduce((sum, box) => sum + (parseFloat(box.dataset.tonnes.replaceAll(",", "")) || 0), 0);
+  const head = document.querySelector("[data-chosen]");
+  head.querySelector("h1").textContent = `${head.dataset.chosen} ${boxes.length} load${boxes.length === 1 ? "" : "s"}`;
+  head.querySelector("small").textContent = `${tonnes.toFixed(2)} t planned`;
+}
+confirmation?.addEventListener("change", recount);
+if (confirmation) addEventListener("pageshow", recount);
+
+// A picture of a ticket is enlarged and turned in its place.
+for (const figure of document.querySelectorAll(".tickets figure")) {
+  const [zoom, turn] = [figure.querySelector(".zoom"), figure.querySelector("button")];
+  zoom.addEventListener("click", (event) => {
+    event.preventDefault();
+    zoom.classList.toggle("large");
+    zoom.firstElementChild.src = zoom.href;
+  });
+  turn.hidden = false;
+  turn.addEventListener("click", () => (figure.dataset.turn = (Number(figure.dataset.turn) + 1) % 4));
+}
 
 lists();
 // The list is replaced by a search while somebody types.

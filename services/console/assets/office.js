@@ -90,9 +90,22 @@ function explain() {
   help.hidden = false;
 }
 
+// Sums that take longer than the rows are put into the page when they come.
+async function sums() {
+  const link = document.querySelector("[data-sums]");
+  const reply = link && (await fetch(link.href, { redirect: "manual" }).catch(() => null));
+  if (!reply?.ok || !link.isConnected) return;
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  const put = (selector, place) => [...page.querySelectorAll(selector)].forEach((part) => place(document.adoptNode(part)));
+  put(".head", (head) => document.querySelector(".head").replaceWith(head));
+  put("tfoot", (foot) => document.querySelector("table.stack")?.append(foot));
+  put("[data-all]", (all) => document.querySelector("[data-clear]")?.before(all));
+}
+
 function begin() {
   views();
   explain();
+  sums();
 }
 begin();
 

@@ -3,11 +3,12 @@
 use chrono::Days;
 use maud::{Markup, html};
 
-use super::forms::notices;
+use super::forms::{as_id, error_line, other_notices};
 use super::layout::{form_token, module, status};
 use super::loads::counted;
 use crate::api::model::{Load, Weight};
 use crate::api::{FieldError, segment, with_query};
+use crate::fields::Fields;
 use crate::format::{Clock, number, tonnes, typed_date};
 use crate::loads::{BoardQuery, By};
 use crate::user::User;
@@ -52,6 +53,8 @@ pub(crate) struct BoardView<'a> {
     /// A sentence on what was done.
     pub(crate) done: Option<&'a str>,
     pub(crate) errors: &'a [FieldError],
+    /// The form of the assignment that has the errors.
+    pub(crate) typed: &'a Fields,
     /// The beginning of the idempotency keys of the forms.
     pub(crate) key: &'a str,
 }
@@ -74,7 +77,7 @@ impl BoardView<'_> {
                 }
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
-            (notices(self.errors))
+            (other_notices(self.errors, &["to"]))
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @if !self.is_complete {
                 p.notice.bad role="status" {
@@ -153,12 +156,15 @@ impl BoardView<'_> {
     }
 
     fn assignment(&self, load: &Load, column: &Column) -> Markup {
-        let label = if self.by == By::Driver { "Driver, id" } else { "Haulier, id" };
+        let label = if self.by == By::Driver { "Driver" } else { "Haulier" };
+        let is_typed = self.typed.get("id") == load.id && self.typed.get("from") == column.id;
+        let error = self.errors.iter().find(|error| is_typed && error.path == "to");
+        let typed = if is_typed { self.typed.get("to") } else { "" };
         let id = format!("to-{}-{}", load.id, column.id);
         let pairs = self.query.pairs(Some(self.by), self.query.first);
         let board = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         html! {
-            details {
+            details open[error.is_some()] {
                 summary { (if column.id.is_empty() { "Assign" } else { "Change" }) span.hidden { " " (load.reference) } }
                 form method="post" action="/board/assign" {
                     (form_token(self.user))
@@ -169,7 +175,10 @@ impl BoardView<'_> {
                     input type="hidden" name="from" value=(column.id);
                     input type="hidden" name="board" value=(board);
                     label for=(id) { (label) }
-                    input id=(id) name="to" list="targets" required autocomplete="off";
+                    input id=(id) name="to" value=(typed) list="targets" required autocomplete="off"
+                        autofocus[error.is_some()] aria-describedby=[error.map(|_| "error-to")];
+                    (error_line("to", error))
+                    (as_id("to", typed, error))
                     button { (if column.id.is_empty() { "Send" } else { "Change" }) }
                     @if !column.id.is_empty() { button.danger name="remove" value="on" formnovalidate { "Remove" } }
                 }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::forms::{capital, notices};
+use super::forms::{capital, other_notices, who_field};
 use super::layout::form_token;
 use super::listing::curl;
 use crate::api::model::{FileInfo, Usage};
@@ -173,6 +173,8 @@ pub(crate) struct FileView<'a> {
     pub(crate) organisations: &'a [(String, String)],
     /// A link that was just made.
     pub(crate) link: Option<&'a str>,
+    /// What was typed to share it, if that is refused.
+    pub(crate) typed: &'a Fields,
     pub(crate) errors: &'a [FieldError],
     pub(crate) done: Option<&'a str>,
 }
@@ -195,7 +197,7 @@ impl FileView<'_> {
                 @if is_open { div.actions { a.btn.primary href=(path) { "Open" } } }
             }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
-            (notices(self.errors))
+            (other_notices(self.errors, &["organisation"]))
             div.grid.two {
                 div {
                     section.card.pad {
@@ -245,9 +247,8 @@ impl FileView<'_> {
                 }
                 form.pad method="post" action={ (path) "/share" } {
                     (form_token(self.user))
-                    label { "Organisation, id "
-                        input name="organisation" list="organisations" required autocomplete="off"; }
-                    " " button { "Share" }
+                    (who_field("Organisation", ("organisation", "organisations"), self.typed, self.errors))
+                    button { "Share" }
                     datalist #organisations {
                         @for (id, name) in self.organisations { option value=(id) { (name) } }
                         option value="*" { "Everybody" }
