@@ -19,7 +19,6 @@ function lists() {
     if (!boxes.length || !count) continue;
     const { list } = form.dataset;
     const chosen = chosenOf(list);
-    const found = form.querySelector("input[name=all]");
     const none = form.querySelector("[data-clear]");
 
     const all = document.createElement("input");
@@ -36,7 +35,7 @@ function lists() {
       const elsewhere = chosen.size - boxes.filter((box) => box.checked).length;
       const others = elsewhere ? `, ${elsewhere} of them on other pages` : "";
       count.textContent = chosen.size ? `${chosen.size} selected, ${tonnes.toFixed(2)} t${others}` : "With the selected loads:";
-      if (found?.checked) count.textContent = "All that were found:";
+      if (form.querySelector("input[name=all]")?.checked) count.textContent = "All that were found:";
       all.checked = boxes.every((box) => box.checked);
       all.indeterminate = !all.checked && boxes.some((box) => box.checked);
       none.hidden = !chosen.size;
@@ -73,8 +72,30 @@ function lists() {
   }
 }
 
-// What was done to the selected loads ends the selection.
-document.querySelector("form[action='/loads/actions/run']")?.addEventListener("submit", () => sessionStorage.removeItem(CHOSEN));
+// What was done to the selected loads ends the selection. Until then, what is taken out is not counted.
+const confirmation = document.querySelector("form[action='/loads/actions/run']");
+confirmation?.addEventListener("submit", () => sessionStorage.removeItem(CHOSEN));
+function recount() {
+  const boxes = [...confirmation.querySelectorAll("input[name=ids]:checked")];
+  const tonnes = boxes.reduce((sum, box) => sum + (parseFloat(box.dataset.tonnes.replaceAll(",", "")) || 0), 0);
+  const head = document.querySelector("[data-chosen]");
+  head.querySelector("h1").textContent = `${head.dataset.chosen} ${boxes.length} load${boxes.length === 1 ? "" : "s"}`;
+  head.querySelector("small").textContent = `${tonnes.toFixed(2)} t planned`;
+}
+confirmation?.addEventListener("change", recount);
+if (confirmation) addEventListener("pageshow", recount);
+
+// A picture of a ticket is enlarged and turned in its place.
+for (const figure of document.querySelectorAll(".tickets figure")) {
+  const [zoom, turn] = [figure.querySelector(".zoom"), figure.querySelector("button")];
+  zoom.addEventListener("click", (event) => {
+    event.preventDefault();
+    zoom.classList.toggle("large");
+    zoom.firstElementChild.src = zoom.href;
+  });
+  turn.hidden = false;
+  turn.addEventListener("click", () => (figure.dataset.turn = (Number(figure.dataset.turn) + 1) % 4));
+}
 
 lists();
 // The list is replaced by a search while somebody types.
@@ -87,7 +108,7 @@ for (const button of document.querySelectorAll("[data-print]")) {
 }
 
 // Whoever leaves a form with changes is asked first.
-for (const form of document.querySelectorAll("form.fields[method=post]")) {
+for (const form of document.querySelectorAll("form.fields[method=post]:not([data-keep])")) {
   const before = new URLSearchParams(new FormData(form)).toString();
   let isSent = false;
   form.addEventListener("submit", () => (isSent = true));
@@ -97,13 +118,21 @@ for (const form of document.querySelectorAll("form.fields[method=post]")) {
   });
 }
 
-// Escape closes a menu.
+// A secret that is shown once stays until somebody has it.
+let isShown = document.querySelector("a[data-have]") !== null;
+document.querySelector("a[data-have]")?.addEventListener("click", () => (isShown = false));
+addEventListener("beforeunload", (event) => isShown && event.preventDefault());
+
+// Escape closes a menu, or leaves a form as its Back does.
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Escape") return;
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
+  if (event.key !== "Escape" || event.isComposing) return;
+  const menus = [...document.querySelectorAll("details.menu[open]")];
+  for (const menu of menus) {
     menu.open = false;
     menu.querySelector("summary").focus();
   }
+  const links = event.target.closest?.("form.fields[method=post]")?.querySelectorAll(".actions a.btn") ?? [];
+  if (!menus.length) [...links].find((link) => link.textContent === "Back")?.click();
 });
 
 // Removes the pages that the phone keeps for a driver.

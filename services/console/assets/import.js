@@ -18,8 +18,8 @@ function drafts(mode, work) {
   });
 }
 
-// The token of forms is that of a person and an organisation: nobody else finds the draft.
-const owner = () => document.querySelector("[name=form-token]")?.value.slice(0, 24) ?? "";
+// Nobody but the same person of the same organisation finds the draft.
+const owner = () => document.querySelector("[data-owner]").dataset.owner;
 
 const texts = (form) =>
   [...new FormData(form)].filter(([name, value]) => typeof value === "string" && !["form-token", "key"].includes(name));
@@ -164,11 +164,8 @@ function begin() {
   if (!form) return;
   const input = form.querySelector("[type=file]");
   const again = form.querySelector("[data-file]");
-  if (again) {
-    attach(form, input, again);
-  } else {
-    offer(form);
-  }
+  if (again) attach(form, input, again);
+  else offer(form);
   form.addEventListener("change", ({ target }) => {
     if (target === input) {
       files = [...input.files];

@@ -9,16 +9,27 @@ const notice = document.querySelector("[data-live]");
 const channel = new BroadcastChannel("drover-events");
 const changed = new Set();
 
+// What happens meanwhile is shown when it goes on.
+const pause = notice?.querySelector("button");
+const held = [];
+const isPaused = () => pause.textContent !== "Pause";
+pause?.addEventListener("click", () => {
+  pause.textContent = isPaused() ? "Pause" : "Go on";
+  if (!isPaused()) held.splice(0).forEach(show);
+});
+
 function show(event) {
+  if (isPaused()) return held.push(event);
   // An event from before the page was made is on it.
   if (event.atUTC <= notice.dataset.at) return;
   const row = document.querySelector(`tr[data-id="${CSS.escape(event.loadId)}"]`);
   const own = notice.dataset.live;
-  if (own ? event.loadId !== own : !row && event.type !== "load.created") return;
+  const isAny = own === "*";
+  if (!isAny && (own ? event.loadId !== own : !row && event.type !== "load.created")) return;
   row?.classList.add("marked");
   changed.add(event.loadId);
   notice.hidden = false;
-  notice.querySelector("span").textContent = own ? "This load has changed." : `${changed.size} changed.`;
+  notice.querySelector("span").textContent = own && !isAny ? "This load has changed." : `${changed.size} changed.`;
 }
 
 function end() {

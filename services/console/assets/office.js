@@ -31,14 +31,12 @@ function views() {
       show();
     };
     const list = saved.map(([name, query]) => {
-      const remove = element("button", { type: "button", className: "plain" }, "Remove");
-      remove.setAttribute("aria-label", `Remove the view ${name}`);
+      const remove = element("button", { type: "button", className: "plain", ariaLabel: `Remove the view ${name}` }, "Remove");
       remove.onclick = () => save(saved.filter(([other]) => other !== name));
       return element("li", {}, element("a", { href: `/loads?${query}` }, name), " ", remove);
     });
-    const name = element("input", { required: true, maxLength: 60, autocomplete: "off" });
-    name.setAttribute("aria-label", "Name of this view");
-    name.placeholder = "Name of this view";
+    const label = "Name of this view";
+    const name = element("input", { required: true, maxLength: 60, autocomplete: "off", ariaLabel: label, placeholder: label });
     const form = element("form", {}, name, " ", element("button", {}, "Save this view"));
     form.onsubmit = (event) => {
       event.preventDefault();
@@ -57,8 +55,15 @@ search?.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(async () => {
     const query = new URLSearchParams(new FormData(search.form)).toString();
-    const reply = await fetch(`/loads?${query}`).catch(() => null);
-    if (!reply?.ok || reply.redirected || query !== new URLSearchParams(new FormData(search.form)).toString()) return;
+    // The log-in is a redirect, perhaps to another site, which is not followed.
+    const reply = await fetch(`/loads?${query}`, { redirect: "manual" }).catch(() => null);
+    if (query !== new URLSearchParams(new FormData(search.form)).toString()) return;
+    document.querySelector("#said")?.remove();
+    if (!reply?.ok) {
+      const link = element("a", { href: "/login?to=/logged-in", target: "_blank" }, "Log in again, in a new tab");
+      const text = reply?.type === "opaqueredirect" ? ["Your log-in has ended. ", link] : ["No answer. Try again in a minute."];
+      return search.form.after(element("p", { id: "said", className: "notice bad", role: "alert" }, ...text));
+    }
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
     const [now, next] = [document, page].map((source) => [...source.querySelectorAll("[data-results]")]);
     now.forEach((part, index) => part.replaceWith(document.adoptNode(next[index])));
@@ -85,9 +90,22 @@ function explain() {
   help.hidden = false;
 }
 
+// Sums that take longer than the rows are put into the page when they come.
+async function sums() {
+  const link = document.querySelector("[data-sums]");
+  const reply = link && (await fetch(link.href, { redirect: "manual" }).catch(() => null));
+  if (!reply?.ok || !link.isConnected) return;
+  const page = new DOMParser().parseFromString(await reply.text(), "text/html");
+  const put = (selector, place) => [...page.querySelectorAll(selector)].forEach((part) => place(document.adoptNode(part)));
+  put(".head", (head) => document.querySelector(".head").replaceWith(head));
+  put("tfoot", (foot) => document.querySelector("table.stack")?.append(foot));
+  put("[data-all]", (all) => document.querySelector("[data-clear]")?.before(all));
+}
+
 function begin() {
   views();
   explain();
+  sums();
 }
 begin();
 
@@ -103,7 +121,7 @@ document.addEventListener("keydown", (event) => {
   if (!search || !isOn() || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   const box = document.activeElement.closest?.("tr[data-id]")?.querySelector("input[name=ids]");
   const acts = {
-    "/": () => search?.focus(),
+    "/": () => search.focus(),
     j: () => move(1),
     k: () => move(-1),
     x: () => box?.click(),

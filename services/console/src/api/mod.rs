@@ -37,6 +37,10 @@ const UPLOAD_TIMEOUT: Duration = Duration::from_secs(600);
 /// Time for a download or a stream of events, which the services end after 30 minutes.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// What is wrong with a name that is in no address book, or that several have.
+const NOBODY: &str =
+    "is the name or id of nobody in your address book, or the name of several: choose one of the suggestions";
+
 /// A service that the console calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Service {
@@ -131,6 +135,16 @@ impl FieldError {
     /// Returns an error that belongs to no field.
     pub(crate) fn of_form(message: impl Into<String>) -> Self {
         Self { path: String::new(), message: message.into() }
+    }
+
+    /// Returns the error of a field that names nobody of the address book.
+    pub(crate) fn nobody(path: &str) -> Self {
+        Self { path: path.to_owned(), message: NOBODY.to_owned() }
+    }
+
+    /// Returns true for the error of a field that names nobody of the address book.
+    pub(crate) fn is_nobody(&self) -> bool {
+        self.message == NOBODY
     }
 }
 

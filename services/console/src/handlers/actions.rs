@@ -6,13 +6,14 @@ use actix_web::web::Data;
 use reqwest::Method;
 use serde_json::json;
 
+use super::address_book::{find_drivers, find_organisations, with_ids};
 use super::extract::PostForm;
-use super::loads::{borrowed, find_drivers, find_organisations};
+use super::loads::borrowed;
 use super::{html, html_with, new_key};
 use crate::Console;
 use crate::api::model::{ActionError, ActionResult, ActionResults, Load};
-use crate::api::{CallError, Caller, Service, Write};
-use crate::loads::ListQuery;
+use crate::api::{CallError, Caller, FieldError, Service, Write};
+use crate::loads::{Kind, LIST, ListQuery};
 use crate::user::Failure;
 use crate::views::loads::{Confirmation, outcome};
 use crate::views::messages::sentence;
@@ -27,7 +28,7 @@ const MAX_ALL: usize = 1_000;
 
 /// Asks whether to do an action, and for what it needs.
 pub(super) async fn confirm(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
-    show(&console, &form, None).await
+    show(&console, &form, &[]).await
 }
 
 /// Does an action, and shows what became of each load.
@@ -35,15 +36,21 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
     let PostForm { user, fields } = &form;
     let (ids, action) = (fields.all("ids"), fields.get("action"));
     if ids.is_empty() {
-        return show(&console, &form, Some("Select at least one load.")).await;
+        return show(&console, &form, &[FieldError::of_form("Select at least one load.")]).await;
     }
     let caller = user.caller(&console.api);
+    let keeping = |error| Failure::from(error).keeping("/loads/actions/run", fields.clone());
+    let named = with_ids(&caller, fields, &[("carrierId", Kind::Organisation), ("driverId", Kind::Driver)]);
+    let named = match named.await.map_err(keeping)? {
+        Ok(named) => named,
+        Err(errors) => return show(&console, &form, &errors).await,
+    };
     let mut results = ActionResults::default();
     for (number, ids) in ids.chunks(MAX_ACTIONS).enumerate() {
         let mut body = json!({"action": action, "ids": ids});
         for name in ["reason", "carrierId", "driverId"] {
-            if !fields.get(name).is_empty() {
-                body[name] = json!(fields.get(name));
+            if !named.get(name).is_empty() {
+                body[name] = json!(named.get(name));
             }
         }
         let key = format!("{}-{number}", fields.get("key"));
@@ -60,7 +67,7 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
                 results.warnings.extend(done.warnings);
             }
             Err(CallError::Refused(refusal)) if number == 0 => {
-                return show(&console, &form, Some(&sentence(&refusal))).await;
+                return show(&console, &form, &[FieldError::of_form(sentence(&refusal))]).await;
             }
             // The loads before these have their outcome.
             Err(CallError::Refused(refusal)) => {
@@ -72,24 +79,23 @@ pub(super) async fn run(console: Data<Console>, form: PostForm) -> Result<HttpRe
                 results.failed += ids.len() as u64;
                 results.results.extend(ids.iter().map(failed));
             }
-            Err(error) => return Err(Failure::from(error).keeping("/loads/actions/run", fields.clone())),
+            Err(error) => return Err(keeping(error)),
         }
     }
     // What was done is shown also if the loads cannot be read.
     let loads = find_loads(&caller, &ids).await.unwrap_or_default();
-    let list = ListQuery::parse(fields.get("list")).encoded();
-    let page = outcome(user, action, &list, &results, &loads);
+    let page = outcome(user, action, &ListQuery::parse(fields.get(LIST)), &results, &loads);
     Ok(html(&document(user, Section::Loads, "Loads", &page)))
 }
 
-async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result<HttpResponse, Failure> {
+async fn show(console: &Console, form: &PostForm, errors: &[FieldError]) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = form;
     let caller = user.caller(&console.api);
     let action = fields.get("action");
     if !["cancel", "accept", "sendToCarrier", "sendToDriver"].contains(&action) {
         return Err(Failure::NotFound);
     }
-    let list = ListQuery::parse(fields.get("list"));
+    let list = ListQuery::parse(fields.get(LIST));
     let selected = async {
         if fields.get("all").is_empty() {
             Ok((find_loads(&caller, &fields.all("ids")).await?, 0))
@@ -103,7 +109,10 @@ async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result
         find_drivers(&caller, action == "sendToDriver"),
     );
     let (loads, too_many) = loads?;
-    let error = error.or_else(|| loads.is_empty().then_some("Select at least one load in the list."));
+    let mut errors = errors.to_vec();
+    if errors.is_empty() && loads.is_empty() {
+        errors.push(FieldError::of_form("Select at least one load in the list."));
+    }
     let page = Confirmation {
         user,
         action,
@@ -114,9 +123,9 @@ async fn show(console: &Console, form: &PostForm, error: Option<&str>) -> Result
         drivers: &drivers,
         too_many,
         typed: fields,
-        error,
+        errors: &errors,
     };
-    let status = if error.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+    let status = if errors.is_empty() { StatusCode::OK } else { StatusCode::BAD_REQUEST };
     Ok(html_with(status, &document(user, Section::Loads, "Loads", &page.markup())))
 }
 

@@ -9,15 +9,16 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::address_book::{find_organisations, list_drivers, with_ids};
 use super::extract::{Parameters, PostForm};
 use super::load::{find_load, load_path};
-use super::loads::{borrowed, find_organisations, list_drivers};
+use super::loads::borrowed;
 use super::{errors_of, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::Load;
 use crate::api::{CallError, Caller, FieldError, Reply, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::loads::{BoardQuery, By};
+use crate::loads::{BoardQuery, By, Kind};
 use crate::user::{Failure, User};
 use crate::views::board::{BoardView, Column};
 use crate::views::{Section, page as document};
@@ -28,21 +29,23 @@ const MAX_LOADS: usize = 300;
 const MAX_DRIVERS: usize = 30;
 /// The most columns without loads.
 const MAX_EMPTY: usize = 8;
+/// Why it is not known which of the loads of a column have a driver.
+const UNKNOWN: &str = "Not every driver could be looked up. Open a load to see whether it has one.";
 
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
     Parameters(fields): Parameters,
 ) -> Result<HttpResponse, Failure> {
-    show(&console, &user, &fields, (StatusCode::OK, &[])).await
+    show(&console, &user, &fields, (StatusCode::OK, &[], &Fields::default())).await
 }
 
-/// Shows the board, perhaps with what is wrong with an assignment.
+/// Shows the board, perhaps with what is wrong with an assignment and what was typed for it.
 async fn show(
     console: &Console,
     user: &User,
     fields: &Fields,
-    (mut status, errors): (StatusCode, &[FieldError]),
+    (mut status, errors, typed): (StatusCode, &[FieldError], &Fields),
 ) -> Result<HttpResponse, Failure> {
     let clock = console.clock;
     let query = BoardQuery::parse(fields, clock);
@@ -78,7 +81,7 @@ async fn show(
         }
         By::Driver => {
             loads.retain(carries);
-            let drivers = optional(list_drivers(&caller).await, &mut missing)?;
+            let drivers = optional(list_drivers(&caller, None).await, &mut missing)?;
             let are_all = drivers.as_ref().is_some_and(|drivers| drivers.next.is_none());
             let drivers = drivers.map(|drivers| drivers.value).unwrap_or_default();
             (by_driver(&caller, &loads, (&drivers, are_all), &dates).await?, drivers)
@@ -98,6 +101,7 @@ async fn show(
         missing: &missing,
         done: done.as_deref(),
         errors,
+        typed,
         key: &new_key(),
     };
     Ok(html_with(status, &document(user, Section::Board, "Board", &view.markup())))
@@ -124,7 +128,7 @@ pub(super) async fn find_loads(
 
 /// Returns a column for what has no haulier, for each haulier with loads, and for some without.
 fn by_haulier(loads: &[Load], known: &[(String, String)]) -> Vec<Column> {
-    let mut columns = vec![Column::unassigned()];
+    let mut columns = vec![Column::default()];
     for load in loads {
         let (id, name) = match &load.carrier {
             Some(carrier) => (carrier.id.clone().unwrap_or_default(), carrier.name.clone()),
@@ -133,14 +137,25 @@ fn by_haulier(loads: &[Load], known: &[(String, String)]) -> Vec<Column> {
         let index =
             columns.iter().position(|column| column.id == id && (!id.is_empty() || column.name == name));
         let index = index.unwrap_or_else(|| {
-            columns.push(Column { id, name, loads: Vec::new() });
+            columns.push(Column { id, name, ..Column::default() });
             columns.len() - 1
         });
         columns[index].loads.push(load.clone());
     }
     columns[1..].sort_by_key(|column| column.name.to_lowercase());
+    part_done(&mut columns, "Done without a haulier");
     add_empty(&mut columns, known);
     columns
+}
+
+/// Moves what is done already from the first column, of what is not assigned, to one of its own.
+fn part_done(columns: &mut Vec<Column>, name: &str) {
+    let is_done = |load: &Load| !["upcoming", "collected"].contains(&load.status.as_str());
+    let (done, open): (Vec<_>, Vec<_>) = std::mem::take(&mut columns[0].loads).into_iter().partition(is_done);
+    columns[0].loads = open;
+    if !done.is_empty() {
+        columns.push(Column::apart(name, "", done));
+    }
 }
 
 /// Returns a column for what has no driver, for what may have one, for each driver with loads, and for some without.
@@ -172,7 +187,7 @@ async fn by_driver(
         if own.is_empty() {
             without.push(driver.clone());
         } else {
-            columns.push(Column { id: driver.0.clone(), name: driver.1.clone(), loads: own });
+            columns.push(Column { id: driver.0.clone(), name: driver.1.clone(), loads: own, note: "" });
         }
     }
     let is_sent = |load: &Load| columns.iter().any(|column| column.loads.iter().any(|own| own.id == load.id));
@@ -180,9 +195,10 @@ async fn by_driver(
     // Unless every driver was looked up, a load that seems to have none may have one.
     let (unassigned, unknown) = if is_certain { (others, Vec::new()) } else { (Vec::new(), others) };
     if !unknown.is_empty() {
-        columns.insert(0, Column::of_unknown_drivers(unknown));
+        columns.insert(0, Column::apart("Driver not known", UNKNOWN, unknown));
     }
-    columns.insert(0, Column { loads: unassigned, ..Column::unassigned() });
+    columns.insert(0, Column { loads: unassigned, ..Column::default() });
+    part_done(&mut columns, "Done without a driver");
     add_empty(&mut columns, &without);
     Ok(columns)
 }
@@ -193,7 +209,7 @@ fn add_empty(columns: &mut Vec<Column>, known: &[(String, String)]) {
         .iter()
         .filter(|(id, _)| !columns.iter().any(|column| column.id == *id))
         .take(MAX_EMPTY)
-        .map(|(id, name)| Column { id: id.clone(), name: name.clone(), loads: Vec::new() })
+        .map(|(id, name)| Column { id: id.clone(), name: name.clone(), ..Column::default() })
         .collect();
     columns.extend(empty);
 }
@@ -206,12 +222,25 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
     let is_removal = !fields.get("remove").is_empty();
     if target(&fields).is_empty() && !is_removal {
         let errors = [FieldError::of_form("Name whom to send the load to.")];
-        return show(&console, &user, &board, (StatusCode::BAD_REQUEST, &errors)).await;
+        return show(&console, &user, &board, (StatusCode::BAD_REQUEST, &errors, &fields)).await;
     }
-    let done = if fields.get("by") == "driver" {
-        to_driver(&caller, &fields).await
-    } else {
-        to_haulier(&caller, &fields).await
+    let is_of_driver = fields.get("by") == "driver";
+    let kind = if is_of_driver { Kind::Driver } else { Kind::Organisation };
+    let done = async {
+        let named = match with_ids(&caller, &fields, &[("to", kind)]).await? {
+            Ok(named) => named,
+            Err(errors) => return Ok(Err(errors)),
+        };
+        let done =
+            if is_of_driver { to_driver(&caller, &named).await } else { to_haulier(&caller, &named).await };
+        done.map(Ok)
+    };
+    let done = match done.await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(errors)) => {
+            return show(&console, &user, &board, (StatusCode::BAD_REQUEST, &errors, &fields)).await;
+        }
+        Err(error) => Err(error),
     };
     match done {
         Ok(reference) => {
@@ -222,7 +251,7 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
             Ok(see_other(&with_query("/board", &query)))
         }
         Err(CallError::Refused(refusal)) => {
-            show(&console, &user, &board, (refusal.status_code(), &errors_of(&refusal))).await
+            show(&console, &user, &board, (refusal.status_code(), &errors_of(&refusal), &fields)).await
         }
         Err(error) => Err(Failure::from(error).keeping("/board/assign", fields)),
     }

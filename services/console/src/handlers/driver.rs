@@ -11,7 +11,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::extract::{PostForm, find_user};
-use super::load::{Outcome, act, find_load, load_path};
+use super::load::{find_load, load_path};
+use super::load_form::{Outcome, act};
 use super::{html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::Load;

@@ -1,18 +1,23 @@
 //! The import of loads from sheets, and the imports of the past.
 
+use std::io;
 use std::time::Duration;
 
+use actix_web::body::to_bytes;
 use actix_web::http::StatusCode;
 use actix_web::http::uri::PathAndQuery;
 use actix_web::rt::spawn;
-use actix_web::web::{Data, Path, Payload};
+use actix_web::web::{Bytes, Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use futures_util::StreamExt;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream;
 use serde::Deserialize;
 
 use super::extract::{Parameters, PostForm, now};
 use super::files::{download, pass_on};
 use super::import_upload::{Answer, Received, newest_imports, receive};
-use super::{html, html_with, new_key, optional};
+use super::{failure_response, html, html_with, new_key, optional};
 use crate::Console;
 use crate::api::batch::{BATCH_TIMEOUT, BatchAnswer, StoredBatch, Undone};
 use crate::api::model::{Load, Summary};
@@ -85,7 +90,44 @@ pub(super) async fn check(
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
     let received = receive(&console, &request, payload, (false, |_: &Draft| Purpose::Check)).await?;
-    answered(&console, received, Purpose::Check, "/import/check").await
+    checked(console, received, "/import/check").await
+}
+
+/// Shows what an import would do. If that takes long, the connection is kept until the page follows.
+async fn checked(
+    console: Data<Console>,
+    received: Received,
+    path: &'static str,
+) -> Result<HttpResponse, Failure> {
+    let page = async move { answered(&console, received, Purpose::Check, path).await };
+    in_one_response(Box::pin(page), PATIENCE).await
+}
+
+/// Returns a page, or after `wait` a response that begins with blanks, one each `wait`, and ends with the page. Proxies
+/// cut connections on which nothing comes.
+async fn in_one_response(
+    mut page: LocalBoxFuture<'static, Result<HttpResponse, Failure>>,
+    wait: Duration,
+) -> Result<HttpResponse, Failure> {
+    if let Ok(page) = tokio::time::timeout(wait, &mut page).await {
+        return page;
+    }
+    let parts = stream::unfold(Some(page), move |page| async move {
+        let mut page = page?;
+        let Ok(answer) = tokio::time::timeout(wait, &mut page).await else {
+            return Some((Ok(Bytes::from_static(b" ")), Some(page)));
+        };
+        let response = answer.unwrap_or_else(|failure| failure_response(&failure));
+        let body = to_bytes(response.into_body()).await;
+        let body = body.map_err(|error| io::Error::other(error.to_string()));
+        Some((body, None))
+    });
+    let mut response = HttpResponse::Ok();
+    response.content_type("text/html; charset=utf-8");
+    // Compressed or held back by a proxy, the blanks would wait for the page.
+    response.insert_header(("x-accel-buffering", "no"));
+    response.insert_header(("content-encoding", "identity"));
+    Ok(response.streaming(stream::once(async { Ok(Bytes::from_static(b" ")) }).chain(parts)))
 }
 
 /// Imports, all rows or the good ones.
@@ -99,8 +141,10 @@ pub(super) async fn run(
     // What nobody has seen is not stored.
     let purpose = |draft: &Draft| if draft.is_as_checked() { wanted } else { Purpose::Check };
     let received = receive(&console, &request, payload, (true, purpose)).await?;
-    let purpose = purpose(&received.draft);
-    answered(&console, received, purpose, RUN).await
+    match purpose(&received.draft) {
+        Purpose::Check => checked(console, received, RUN).await,
+        purpose => answered(&console, received, purpose, RUN).await,
+    }
 }
 
 /// Shows the answer to a sheet.
@@ -199,7 +243,7 @@ pub(super) async fn problems(
     let purpose = |draft: &Draft| if draft.is_of_other { Purpose::Check } else { sheet };
     let received = receive(&console, &request, payload, (false, purpose)).await?;
     if received.draft.is_of_other {
-        return answered(&console, received, Purpose::Check, "/import/check").await;
+        return checked(console, received, "/import/check").await;
     }
     let answer = match received.answer {
         Ok(answer) => answer,
@@ -331,5 +375,27 @@ pub(super) async fn undo(
         Refusal { ref code, .. } if code == IN_PROGRESS => Ok(goes_on()),
         Refusal { status: 404, .. } => Err(CallError::Refused(Box::new(refusal)).into()),
         refusal => show_undo(&console, &user, &id, &fields, Some(&sentence(&refusal))).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_page_that_takes_long_keeps_the_connection() {
+        let page = |millis| -> LocalBoxFuture<'static, _> {
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+                Err(Failure::NotFound)
+            })
+        };
+        let wait = Duration::from_millis(50);
+        assert!(matches!(in_one_response(page(0), wait).await, Err(Failure::NotFound)));
+        let response = in_one_response(page(180), wait).await.ok().unwrap();
+        let text = to_bytes(response.into_body()).await.ok().unwrap();
+        let text = std::str::from_utf8(&text).unwrap();
+        assert!(text.starts_with("  ") && text.trim().starts_with("<!DOCTYPE html>"), "{text}");
+        assert!(text.contains("There is no such page."), "{text}");
     }
 }

@@ -7,14 +7,14 @@ use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::address_book::{find_organisations, with_ids};
 use super::extract::{Parameters, PostForm};
-use super::loads::find_organisations;
 use super::{errors_of, html_with, optional, see_other};
 use crate::Console;
 use crate::api::model::{FileInfo, Usage};
 use crate::api::{CallError, FieldError, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::loads::{FILE_ERROR, FILES};
+use crate::loads::{FILE_ERROR, FILES, Kind};
 use crate::user::{Failure, User};
 use crate::views::library::{FileView, LibraryView};
 use crate::views::messages::sentence;
@@ -98,17 +98,27 @@ pub(super) async fn about(
     Parameters(parameters): Parameters,
     id: Path<String>,
 ) -> Result<HttpResponse, Failure> {
-    show_file(&console, &user, &id, done(parameters.get("done")), None, &[], StatusCode::OK).await
+    let shown = Shown { done: done(parameters.get("done")), ..Shown::default() };
+    show_file(&console, &user, &id, &shown).await
+}
+
+/// What the page of a file shows besides the file.
+#[derive(Default)]
+struct Shown<'a> {
+    done: Option<&'a str>,
+    /// A link that was made.
+    link: Option<&'a str>,
+    /// Whom somebody typed to share the file with, and what is wrong with it.
+    typed: Fields,
+    errors: &'a [FieldError],
+    status: StatusCode,
 }
 
 async fn show_file(
     console: &Console,
     user: &User,
     id: &str,
-    done: Option<&str>,
-    link: Option<&str>,
-    errors: &[FieldError],
-    status: StatusCode,
+    shown: &Shown<'_>,
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
     let path = format!("/v1/files/{}/info", segment(id));
@@ -122,11 +132,12 @@ async fn show_file(
         clock: console.clock,
         file: &file,
         organisations: &organisations,
-        link,
-        errors,
-        done,
+        link: shown.link,
+        typed: &shown.typed,
+        errors: shown.errors,
+        done: shown.done,
     };
-    Ok(html_with(status, &document(user, Section::Files, &file.name, &view.markup())))
+    Ok(html_with(shown.status, &document(user, Section::Files, &file.name, &view.markup())))
 }
 
 #[derive(Deserialize)]
@@ -144,7 +155,21 @@ pub(super) async fn act(
     let PostForm { user, fields } = form;
     let ActionPath { id, action } = path.into_inner();
     let caller = user.caller(&console.api);
-    let with = [fields.get("organisation")];
+    let mut named = fields.clone();
+    if action == "share" && fields.get("organisation") != "*" {
+        let found = with_ids(&caller, &fields, &[("organisation", Kind::Organisation)]).await;
+        match found.map_err(|error| {
+            Failure::from(error).keeping(&format!("/files/{}/share", segment(&id)), fields.clone())
+        })? {
+            Ok(found) => named = found,
+            Err(errors) => {
+                let status = StatusCode::BAD_REQUEST;
+                let shown = Shown { typed: fields, errors: &errors, status, ..Shown::default() };
+                return show_file(&console, &user, &id, &shown).await;
+            }
+        }
+    }
+    let with = [named.get("organisation")];
     let own = format!("/v1/files/{}", segment(&id));
     let (method, path, body) = match action.as_str() {
         "share" => (Method::POST, "/v1/files/resolve".to_owned(), json!({"ids": [id], "shareWith": with})),
@@ -163,14 +188,16 @@ pub(super) async fn act(
     let to = |done: &str| see_other(&with_query(&about_path(&id), &[("done", done)]));
     match (sent, action.as_str()) {
         (Ok(answer), "link") => {
-            let link = answer["url"].as_str();
-            show_file(&console, &user, &id, None, link, &[], StatusCode::OK).await
+            let shown = Shown { link: answer["url"].as_str(), ..Shown::default() };
+            show_file(&console, &user, &id, &shown).await
         }
         (Ok(_), "archive") => Ok(see_other("/files?done=archived")),
         (Ok(_), "share") => Ok(to("shared")),
         (Ok(_), _) => Ok(to("unshared")),
         (Err(CallError::Refused(refusal)), _) if refusal.status != 404 => {
-            show_file(&console, &user, &id, None, None, &errors_of(&refusal), refusal.status_code()).await
+            let (status, errors) = (refusal.status_code(), errors_of(&refusal));
+            let shown = Shown { typed: fields, errors: &errors, status, ..Shown::default() };
+            show_file(&console, &user, &id, &shown).await
         }
         (Err(error), _) => {
             Err(Failure::from(error).keeping(&format!("/files/{}/{action}", segment(&id)), fields))

@@ -1,39 +1,67 @@
 //! The list of loads and its exports.
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 
+use super::address_book::{find_organisations, with_ids_in_list};
 use super::events::find_position;
 use super::files::download;
 use super::{html_with, optional};
 use crate::Console;
-use crate::api::model::{KnownDriver, Load, Named, Party, Summary};
-use crate::api::{CallError, Caller, Reply, Service};
+use crate::api::model::{Load, Named, Summary};
+use crate::api::{CallError, Service, with_query};
+use crate::fields::Fields;
 use crate::loads::ListQuery;
 use crate::user::{Failure, User};
 use crate::views::loads::ListView;
 use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
+/// How long the rows of a list wait for its sums. Afterwards, the page has a link to them.
+const SUMS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The parameter of a list that waits for its sums, however long they take.
+const SUMS: &str = "sums";
+
 pub(super) async fn page(
     console: Data<Console>,
     user: User,
     request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    let query = ListQuery::parse(request.query_string());
+    let asked = ListQuery::parse(request.query_string());
     let caller = user.caller(&console.api);
     let is_driver = user.is_driver();
-    let (page, filters) = (query.page(is_driver, console.clock), query.parameters(is_driver, console.clock));
-    let (page, filters) = (borrowed(&page), borrowed(&filters));
-    let (loads, summary, commodities, organisations, position) = futures_util::join!(
-        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &page),
-        caller.get::<Summary>(Service::Logistics, "/v1/loads/summary", &filters),
+    let has_time = Fields::parse(request.query_string().as_bytes()).find(SUMS).is_some();
+    let find = async |query: &ListQuery| {
+        let page = query.page(is_driver, console.clock);
+        let filters = query.parameters(is_driver, console.clock);
+        let (page, filters) = (borrowed(&page), borrowed(&filters));
+        let summary = caller.get::<Summary>(Service::Logistics, "/v1/loads/summary", &filters);
+        let wait = if has_time { Duration::MAX } else { SUMS_TIMEOUT };
+        futures_util::join!(
+            caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &page),
+            tokio::time::timeout(wait, summary)
+        )
+    };
+    let (mut found, commodities, mut organisations, position, named) = futures_util::join!(
+        find(&asked),
         caller.get::<Vec<Named>>(Service::Logistics, "/v1/commodities", &[]),
         find_organisations(&caller, is_driver),
         find_position(&caller),
+        with_ids_in_list(&caller, &asked),
     );
+    let (query, named) = match named {
+        Err(CallError::LoggedOut) => return Err(CallError::LoggedOut.into()),
+        named => named.unwrap_or_else(|_| (asked.clone(), Vec::new())),
+    };
+    organisations.extend(named);
+    if query != asked {
+        found = find(&query).await;
+    }
+    let (loads, summary) = found;
     let mut missing = Vec::new();
     let mut status = if loads.is_ok() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     // A filter that the API refuses is said in its own words.
@@ -42,7 +70,8 @@ pub(super) async fn page(
         status = refusal.status_code();
     }
     let loads = optional(loads, &mut missing)?;
-    let summary = optional(summary, &mut missing)?;
+    let is_late = summary.is_err();
+    let summary = summary.ok().map(|summary| optional(summary, &mut missing)).transpose()?.flatten();
     let commodities = optional(commodities, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
     let view = ListView {
         user: &user,
@@ -51,6 +80,7 @@ pub(super) async fn page(
         loads: loads.as_ref().map(|reply| reply.value.as_slice()),
         next: loads.as_ref().and_then(|reply| reply.next.as_deref()),
         summary: summary.as_ref().map(|reply| &reply.value),
+        sums: is_late.then(|| with_query(&query.path(), &[(SUMS, "on")])),
         commodities: &commodities,
         organisations: &organisations,
         missing: &missing,
@@ -86,34 +116,4 @@ pub(super) async fn export(
 
 pub(super) fn borrowed<'a>(parameters: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {
     parameters.iter().map(|(name, value)| (*name, value.as_str())).collect()
-}
-
-/// Returns the ids and names of organisations in the address book; none for people who have none.
-pub(super) async fn find_organisations(caller: &Caller<'_>, is_driver: bool) -> Vec<(String, String)> {
-    if is_driver {
-        return Vec::new();
-    }
-    let found = caller.get::<Vec<Party>>(Service::Logistics, "/v1/organisations", &[("limit", "100")]).await;
-    let found = found.map(|reply| reply.value).unwrap_or_default();
-    found.into_iter().filter_map(|party| Some((party.id?, party.name))).collect()
-}
-
-/// Returns the ids and names of drivers in the address book, if they are wanted.
-pub(super) async fn find_drivers(caller: &Caller<'_>, are_wanted: bool) -> Vec<(String, String)> {
-    if !are_wanted {
-        return Vec::new();
-    }
-    list_drivers(caller).await.map(|reply| reply.value).unwrap_or_default()
-}
-
-/// Returns the ids and names of drivers in the address book. There is a next page if there are more.
-pub(super) async fn list_drivers(caller: &Caller<'_>) -> Result<Reply<Vec<(String, String)>>, CallError> {
-    let found =
-        caller.get::<Vec<KnownDriver>>(Service::Logistics, "/v1/drivers", &[("limit", "100")]).await?;
-    let named = |driver: KnownDriver| {
-        let name = driver.name.unwrap_or_else(|| driver.driver_id.clone());
-        (driver.driver_id, name)
-    };
-    let value = found.value.into_iter().map(named).collect();
-    Ok(Reply { value, total: found.total, next: found.next })
 }

@@ -29,9 +29,23 @@ pub(super) struct WayBack {
     to: Option<String>,
 }
 
-pub(super) async fn page(console: Data<Console>, query: Query<WayBack>) -> HttpResponse {
+pub(super) async fn page(
+    console: Data<Console>,
+    request: HttpRequest,
+    query: Query<WayBack>,
+) -> HttpResponse {
     let to = way_back(query.to.as_deref());
-    html(&if console.login.is_development() { views::people(to) } else { views::to_provider(to) })
+    if console.login.is_development() {
+        return html(&views::people(to));
+    }
+    // Another request of this browser may have refreshed its tokens meanwhile, at another replica. Whoever asks for the
+    // page, or for its own tab, wants to log in all the same.
+    let is_led_here = query.to.is_some() && to != "/logged-in";
+    let session = console.sessions.find(&Cookies::of(&request), now()).filter(|_| is_led_here);
+    if session.is_some_and(|session| session.expires_at > now()) {
+        return see_other(to);
+    }
+    html(&views::to_provider(to))
 }
 
 pub(super) async fn start(

@@ -1,6 +1,7 @@
 //! The pages and forms by their addresses.
 
 mod actions;
+mod address_book;
 mod board;
 mod connections;
 mod driver;
@@ -14,6 +15,7 @@ mod library;
 mod listing;
 mod listing_form;
 mod load;
+mod load_form;
 mod loads;
 mod login;
 mod market;
@@ -50,8 +52,8 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .post("/loads/new", new_load::submit)
         .get("/loads/{id}/sheet", sheet::load)
         .get("/loads/{id}", load::page)
-        .get("/loads/{id}/{action}", load::form)
-        .post("/loads/{id}/{action}", load::submit)
+        .get("/loads/{id}/{action}", load_form::form)
+        .post("/loads/{id}/{action}", load_form::submit)
         .get("/driver", driver::page)
         .get("/driver/me", driver::me)
         .get("/driver/worker.js", driver::worker)

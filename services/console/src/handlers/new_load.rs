@@ -6,8 +6,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::address_book::with_ids;
 use super::extract::PostForm;
-use super::load::{find_load, find_suggestions};
+use super::load::find_load;
+use super::load_form::find_suggestions;
 use super::{html_with, new_key, see_other};
 use crate::Console;
 use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
@@ -69,6 +71,7 @@ async fn show(
     let view = FormView {
         user,
         action,
+        list: "",
         submit: "Create",
         back: "/loads",
         form: &form,
@@ -115,20 +118,21 @@ async fn create(
     let form = Form::of_new(carries, console.clock);
     let mut tried = Tried::default();
     let dates = parse_dates(typed.get(DATES), |text| console.clock.parse_delivery(text));
-    let body = body(&form, &user.person, carries, &typed);
-    let (dates, body) = match (dates, body) {
-        (Ok(dates), Ok(body)) => (dates, body),
-        (dates, body) => {
+    let caller = user.caller(&console.api);
+    let named = with_ids(&caller, &typed, &form.named()).await?;
+    let body = body(&form, &user.person, carries, named.as_ref().unwrap_or(&typed));
+    let (dates, body, named) = match (dates, body, named) {
+        (Ok(dates), Ok(body), Ok(named)) => (dates, body, named),
+        (dates, body, named) => {
             tried.errors.extend(dates.err());
-            tried.errors.extend(body.err().unwrap_or_default());
+            tried.errors.extend(body.err().into_iter().chain(named.err()).flatten());
             return show(console, user, carries, &typed, &tried).await;
         }
     };
-    let caller = user.caller(&console.api);
     let mut warnings = Vec::new();
     let mut left: Vec<_> = dates.iter().map(|(text, _)| text.clone()).collect();
     for (_, date) in &dates {
-        let made = create_one(&caller, carries, &body, date, &typed).await;
+        let made = create_one(&caller, carries, &body, date, &named).await;
         match made {
             Ok((made, codes)) => {
                 warnings.extend(codes);

@@ -3,11 +3,11 @@
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Path};
 
+use super::address_book::{find_drivers, find_organisations};
 use super::board::find_loads;
 use super::extract::Parameters;
 use super::html;
 use super::load::find_load;
-use super::loads::{find_drivers, find_organisations};
 use crate::Console;
 use crate::loads::BoardQuery;
 use crate::user::{Failure, User};

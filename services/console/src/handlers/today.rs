@@ -6,18 +6,24 @@ use chrono::{Days, NaiveDate};
 use futures_util::future::join_all;
 use serde_json::Value;
 
+use super::events::find_position;
 use super::{html, optional, see_other};
 use crate::Console;
 use crate::api::model::{Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
 use crate::format::{Clock, monday, number};
 use crate::user::{Failure, User};
-use crate::views::loads::counted;
-use crate::views::today::{DAYS, Shown, Tile, TodayView};
+use crate::views::load::{TOLERANCE, deviation};
+use crate::views::today::{DAYS, Shown, Tile, TodayView, Waiting};
 use crate::views::{Section, page as document};
 
 /// Rejected loads that the page names.
 const MAX_REJECTED: &str = "5";
+/// Loads that await acceptance, among which the page looks for weights outside the tolerance: the API has no filter for
+/// them.
+const MAX_PROVEN: &str = "100";
+/// Loads outside the tolerance that the page names.
+const MAX_OUTSIDE: usize = 5;
 
 /// A tile: its label, and its filters as the list of loads has them and as the API does.
 struct TileQuery {
@@ -77,13 +83,16 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     let before = TileQuery::statuses("", &["completed"], (clock, Some(last_week)));
     let days = TileQuery::statuses("", &["completed"], (clock, Some((today - Days::new(DAYS - 1), today))));
     let rejected = [("f:status", "rejected"), ("limit", MAX_REJECTED)];
+    let proven = [("awaitsAcceptance", "true"), ("f:status", "completed"), ("limit", MAX_PROVEN)];
 
-    let (tiles, before, days, rejected, waiting) = futures_util::join!(
+    let (tiles, before, days, rejected, proven, waiting, position) = futures_util::join!(
         join_all(queries.iter().map(|query| query.sums(&caller, &[]))),
         before.sums(&caller, &[]),
         days.sums(&caller, &[("groupBy", "day")]),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &rejected),
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &proven),
         find_waiting(&caller, user.person.is_admin),
+        find_position(&caller),
     );
     let mut missing = Vec::new();
     let before = optional(before, &mut missing)?.map(|reply| reply.value.total);
@@ -94,18 +103,27 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     }
     let days = optional(days, &mut missing)?.map(|reply| reply.value.groups);
     let rejected = optional(rejected, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
-    let mut sentences = Vec::new();
-    for (count, what) in waiting {
-        let total = optional(count, &mut missing)?.and_then(|reply| reply.total).unwrap_or_default();
-        sentences.extend((total > 0).then(|| format!("{}{}", counted(total, what.0), what.1)));
+    let mut outside = optional(proven, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
+    outside.retain(|load| deviation(load).is_some_and(|(percent, ..)| percent.abs() > TOLERANCE));
+    outside.truncate(MAX_OUTSIDE);
+    let mut shown_waiting: Vec<Waiting> = Vec::new();
+    for (count, waiting) in waiting {
+        let count = optional(count, &mut missing)?.and_then(|reply| reply.total).unwrap_or_default();
+        match shown_waiting.iter_mut().find(|known| known.path == waiting.path) {
+            Some(known) => known.count += count,
+            None => shown_waiting.push(Waiting { count, ..waiting }),
+        }
     }
+    shown_waiting.retain(|waiting| waiting.count > 0);
     let view = TodayView {
         clock,
         today,
         tiles: &shown,
         days: days.as_deref(),
         rejected: &rejected,
-        waiting: &sentences,
+        outside: &outside,
+        waiting: &shown_waiting,
+        position: position.as_ref(),
         missing: &missing,
     };
     Ok(html(&document(&user, Section::Today, "Today", &view.markup())))
@@ -122,29 +140,31 @@ fn kind(label: &str, last_week: Option<Sums>) -> Shown {
     }
 }
 
-/// Something that waits: the number of entries, and what is said about it after the number and this noun.
-type Waiting = (Result<Reply<Value>, CallError>, (&'static str, &'static str));
-
-/// Counts what waits for somebody besides loads.
-async fn find_waiting(caller: &Caller<'_>, is_admin: bool) -> Vec<Waiting> {
-    let count = async |service, path: String, what| {
+/// Counts what waits for somebody besides loads. What has the same address is one.
+async fn find_waiting(
+    caller: &Caller<'_>,
+    is_admin: bool,
+) -> Vec<(Result<Reply<Value>, CallError>, Waiting)> {
+    let count = async |service, path: String, waiting| {
         let counted = caller.get(service, &path, &[("count", "true"), ("limit", "1")]).await;
-        (counted, what)
+        (counted, waiting)
     };
+    let waiting = |what, about, path| Waiting { count: 0, what, about, path };
     let mut calls = Vec::new();
     let path = "/v1/enquiries?scope=received&f:status=open".to_owned();
-    calls.push((Service::Livestock, path, ("enquiry", " about your listings without an answer")));
+    let about = "about your listings without an answer";
+    calls.push((Service::Livestock, path, waiting("enquiry", about, "/market/enquiries")));
     let services = [Service::Logistics, Service::Livestock];
     let listed = services.map(|service| caller.get::<Vec<Webhook>>(service, "/v1/webhooks", &[]));
     for (service, webhooks) in services.into_iter().zip(join_all(listed).await) {
         for webhook in webhooks.map(|reply| reply.value).unwrap_or_default() {
             let path = format!("/v1/webhooks/{}/deliveries?f:status=failed", segment(&webhook.id));
-            calls.push((service, path, ("delivery", " to webhooks failed")));
+            calls.push((service, path, waiting("delivery", "to webhooks failed", "/connections")));
         }
     }
     if is_admin {
         let path = "/v1/reports?f:status=open".to_owned();
-        calls.push((Service::Livestock, path, ("report", " of listings to decide")));
+        calls.push((Service::Livestock, path, waiting("report", "of listings to decide", "/moderation")));
     }
-    join_all(calls.into_iter().map(|(service, path, what)| count(service, path, what))).await
+    join_all(calls.into_iter().map(|(service, path, waiting)| count(service, path, waiting))).await
 }

@@ -2,8 +2,11 @@
 
 use chrono::{Days, NaiveDate};
 
-use crate::api::with_query;
+use crate::api::{segment, with_query};
 use crate::format::{Clock, monday, parse_date};
+
+/// The field of the query of the list from which one came.
+pub(crate) const LIST: &str = "list";
 
 /// Rows on a page.
 const ROWS: &str = "50";
@@ -38,6 +41,12 @@ const FILTERS: [Filter; 14] = [
     filter("overdue", "overdue", "Overdue"),
     filter("awaiting", "awaitsAcceptance", "Awaiting acceptance"),
 ];
+
+/// The filters that name organisations and drivers.
+const NAMED: [&str; 3] = ["carrier", "organiser", "driver"];
+
+/// The statuses of loads.
+pub(crate) const STATUSES: [&str; 5] = ["upcoming", "collected", "completed", "rejected", "cancelled"];
 
 /// The columns that sort: the name in the address, the key of the API, and the heading.
 pub(crate) const SORTS: [(&str, &str, &str); 8] = [
@@ -168,7 +177,24 @@ impl ListQuery {
 
     /// Returns the address of the page at a cursor.
     pub(crate) fn at(&self, cursor: &str) -> String {
-        self.address(|(name, _)| name != "cursor", &[("cursor", cursor)])
+        self.on(cursor).path()
+    }
+
+    /// Returns the list at the page of a cursor.
+    pub(crate) fn on(&self, cursor: &str) -> Self {
+        let others = self.0.iter().filter(|(name, _)| name != "cursor").cloned();
+        Self(others.chain([("cursor".to_owned(), cursor.to_owned())]).collect())
+    }
+
+    /// Returns the address of a load, from which one comes back to this page.
+    pub(crate) fn load_path(&self, id: &str) -> String {
+        self.kept_by(&format!("/loads/{}", segment(id)))
+    }
+
+    /// Returns an address that keeps this page in its query, unless it is the first one of all loads.
+    pub(crate) fn kept_by(&self, path: &str) -> String {
+        let list = self.encoded();
+        if list.is_empty() { path.to_owned() } else { with_query(path, &[(LIST, &list)]) }
     }
 
     /// Returns the address of the first page.
@@ -186,21 +212,54 @@ impl ListQuery {
         self.path().split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
     }
 
+    /// Returns the filters that name organisations and drivers.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        let named = self.0.iter().filter(|(name, value)| NAMED.contains(&name.as_str()) && value != "me");
+        named.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Returns the list with ids in the place of names. `id_of` returns the id of what was typed, if somebody has it.
+    pub(crate) fn with_ids(&self, id_of: impl Fn(&str) -> Option<String>) -> Self {
+        let id = |(name, value): &(String, String)| {
+            let id = NAMED.contains(&name.as_str()).then(|| id_of(value)).flatten();
+            (name.clone(), id.unwrap_or_else(|| value.clone()))
+        };
+        Self(self.0.iter().map(id).collect())
+    }
+
+    /// Returns true if a filter is on.
+    pub(crate) fn is_filtered(&self) -> bool {
+        self.kept(&["sort", "col"]).next().is_some()
+    }
+
+    /// Returns the address of the list with loads of all statuses, if it leaves cancelled ones out because it names no
+    /// status.
+    pub(crate) fn with_cancelled(&self) -> Option<String> {
+        let statuses = STATUSES.map(|status| ("status", status));
+        self.get("status").is_none().then(|| self.address(|(name, _)| name != "cursor", &statuses))
+    }
+
     /// Returns a chip for each filter that is on. Without one, the list starts at its first page.
     pub(crate) fn chips(&self, clock: Clock, names: impl Fn(&str, &str) -> Option<String>) -> Vec<Chip> {
-        let on = self.0.iter().filter_map(|(name, value)| {
-            let label = FILTERS.iter().find(|filter| filter.name == name)?.label;
-            let day = || value.parse::<NaiveDate>().ok().map(|day| clock.day(day));
-            let text = match name.as_str() {
-                "overdue" | "awaiting" => label.to_owned(),
-                "week" | "from" | "to" => format!("{label} {}", day().unwrap_or_else(|| value.clone())),
-                _ => format!("{label}: {}", names(name, value).unwrap_or_else(|| value.clone())),
-            };
-            let without =
-                self.address(|(own, other)| own != "cursor" && !(own == name && other == value), &[]);
-            Some(Chip { text, without })
+        let has_all = STATUSES.iter().all(|status| self.has("status", status));
+        let all = has_all.then(|| Chip {
+            text: "With cancelled loads".to_owned(),
+            without: self.address(|(name, _)| !["cursor", "status"].contains(&name), &[]),
         });
-        on.collect()
+        let on =
+            self.0.iter().filter(|(name, _)| !(has_all && name == "status")).filter_map(|(name, value)| {
+                let label = FILTERS.iter().find(|filter| filter.name == name)?.label;
+                let day = || value.parse::<NaiveDate>().ok().map(|day| clock.day(day));
+                let text = match name.as_str() {
+                    "overdue" | "awaiting" => label.to_owned(),
+                    "week" | "from" | "to" => format!("{label} {}", day().unwrap_or_else(|| value.clone())),
+                    _ => format!("{label}: {}", names(name, value).unwrap_or_else(|| value.clone())),
+                };
+                let without =
+                    self.address(|(own, other)| own != "cursor" && !(own == name && other == value), &[]);
+                Some(Chip { text, without })
+            });
+        all.into_iter().chain(on).collect()
     }
 
     /// Returns the pairs that a form for further filters keeps: all but the page and those with these names.
@@ -266,6 +325,11 @@ mod tests {
             query.at("x y"),
             "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y"
         );
+        let all = ListQuery::parse("cursor=a&tag=b").with_cancelled().unwrap();
+        let all = ListQuery::parse(all.split_once('?').unwrap().1);
+        let chips = all.chips(CLOCK, |_, _| None);
+        assert_eq!((chips.len(), chips[0].text.as_str()), (2, "With cancelled loads"));
+        assert_eq!((chips[0].without.as_str(), all.with_cancelled()), ("/loads?tag=b", None));
         assert_eq!(ListQuery::parse("cursor=a&sort=net").sorted_by("net"), "/loads?sort=-net");
         assert_eq!(ListQuery::parse("cursor=a&sort=-net").sorted_by("net"), "/loads?sort=net");
         assert_eq!(ListQuery::parse("cursor=a").first(), "/loads");

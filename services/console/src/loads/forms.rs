@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::actions::{Action, editable};
+use super::filters::LIST;
 use crate::api::FieldError;
 use crate::api::model::{Load, Quality};
 use crate::fields::{self, Fields, field, required};
@@ -27,10 +28,11 @@ pub(crate) const FILES: &str = "files";
 /// The field of a file that was refused: why.
 pub(crate) const FILE_ERROR: &str = "file-error";
 /// The text fields of forms with files.
-pub(crate) const TEXTS: [&str; 20] = [
+pub(crate) const TEXTS: [&str; 21] = [
     "form-token",
     "key",
     "revision",
+    LIST,
     FILES,
     "weightGross",
     "weightTare",
@@ -73,9 +75,9 @@ pub(crate) enum Kind {
     Tonnes,
     Date,
     Commodity,
-    /// The id of an organisation, which the page suggests.
+    /// The name or the id of an organisation, which the page suggests.
     Organisation,
-    /// The id of a driver, which the page suggests.
+    /// The name or the id of a driver, which the page suggests.
     Driver,
     /// Texts separated by commas.
     Tags,
@@ -94,7 +96,7 @@ const EDIT: [Field; 12] = [
     field("weightNet", "Net, t", Kind::Tonnes),
     field("pickupPostcode", "From, postcode", Kind::Text),
     field("dropoffPostcode", "To, postcode", Kind::Text),
-    field("carrierId", "Haulier, id", Kind::Organisation),
+    field("carrierId", "Haulier", Kind::Organisation),
     field("carrierName", "Name of the haulier", Kind::Text),
     field("vehicleRegistration", "Vehicle", Kind::Text),
     field("ticketNumber", "Ticket", Kind::Text),
@@ -109,14 +111,14 @@ const NEW: [Field; 10] = [
     required("weight", "Planned, t", Kind::Tonnes),
     field("pickupPostcode", "From, postcode", Kind::Text),
     field("dropoffPostcode", "To, postcode", Kind::Text),
-    field("carrierId", "Haulier, id", Kind::Organisation),
+    field("carrierId", "Haulier", Kind::Organisation),
     field("carrierName", "Name of the haulier", Kind::Text),
     field("vehicleRegistration", "Vehicle", Kind::Text),
     field("tags", "Tags, separated by commas", Kind::Tags),
 ];
 /// What replaces the haulier if the own organisation carries the load.
 const FOR_ANOTHER: [Field; 2] = [
-    field("organisationId", "For whom, id", Kind::Organisation),
+    field("organisationId", "For whom", Kind::Organisation),
     field("organisationName", "Name of whom it is for", Kind::Text),
 ];
 const WEIGHED: [Field; 5] = [
@@ -190,11 +192,11 @@ impl Form {
             Action::Accept => Vec::new(),
             Action::SendToCarrier => {
                 vec![
-                    required("carrierId", "Haulier, id", Kind::Organisation),
+                    required("carrierId", "Haulier", Kind::Organisation),
                     field("carrierName", "Name of the haulier", Kind::Text),
                 ]
             }
-            Action::SendToDriver => vec![required("driverId", "Driver, id", Kind::Driver)],
+            Action::SendToDriver => vec![required("driverId", "Driver", Kind::Driver)],
             Action::Note => vec![required("text", "Note", Kind::LongText)],
         };
         let has_quality =
@@ -247,6 +249,12 @@ impl Form {
             "tags" => load.tags.join(", "),
             _ => String::new(),
         }
+    }
+
+    /// Returns the fields that name organisations and drivers.
+    pub(crate) fn named(&self) -> Vec<(&'static str, Kind)> {
+        let is_named = |field: &&Field| matches!(field.kind, Kind::Organisation | Kind::Driver);
+        self.fields.iter().filter(is_named).map(|field| (field.name, field.kind)).collect()
     }
 
     /// Returns the names of the fields.
@@ -340,6 +348,11 @@ impl Form {
         };
         errors.iter().map(place).partition(is_of_field)
     }
+}
+
+/// Returns the name of the field that confirms that the text of another one is an id, though no address book has it.
+pub(crate) fn sure(name: &str) -> String {
+    format!("sure.{name}")
 }
 
 fn tags(text: &str) -> Vec<&str> {

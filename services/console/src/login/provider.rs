@@ -28,6 +28,8 @@ const REFRESHED_TTL: Duration = Duration::from_secs(60);
 const MAX_REFRESHED: u64 = 10_000;
 /// The lifetime of an access token whose response names none.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(300);
+/// How long an access token is used at most that can be refreshed.
+const MAX_LIFETIME: Duration = Duration::from_secs(900);
 
 type Client = CoreClient<
     EndpointSet,
@@ -154,7 +156,7 @@ impl Provider {
             // The provider may have new keys.
             verify(&self.client(true).await?, &tokens, &nonce)?;
         }
-        Ok(session(&tokens, now, now + self.session_seconds))
+        Ok(session(&tokens, now, now + self.session_seconds, None))
     }
 
     /// Returns the refreshed session. Requests that need it at the same time share one call of the provider.
@@ -169,12 +171,7 @@ impl Provider {
             let request = client.exchange_refresh_token(&refresh_token)?;
             let tokens = request.request_async(&|request| self.send(request)).await;
             let tokens = tokens.context("the provider does not refresh")?;
-            let refreshed = session(&tokens, now, before.ends_at);
-            Ok::<_, anyhow::Error>(Session {
-                refresh_token: refreshed.refresh_token.or(Some(token.clone())),
-                id_token: refreshed.id_token.or(before.id_token.clone()),
-                ..refreshed
-            })
+            Ok::<_, anyhow::Error>(session(&tokens, now, before.ends_at, Some(before)))
         };
         // With a provider that keeps refresh tokens, an earlier result may be too old.
         if self.refreshed.get(&token).await.is_some_and(|known| known.expires_at <= now) {
@@ -261,16 +258,25 @@ impl Provider {
     }
 }
 
-/// Returns the session that tokens begin or continue.
-fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64) -> Session {
-    let lifetime = tokens.expires_in().unwrap_or(DEFAULT_LIFETIME);
+/// Returns the session that tokens begin, or continue after `before`.
+fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64, before: Option<&Session>) -> Session {
+    let refresh_token = tokens.refresh_token().map(|token| token.secret().clone());
+    let refresh_token = refresh_token.or_else(|| before?.refresh_token.clone());
+    let id_token = tokens.id_token().map(ToString::to_string);
     Session {
         access_token: tokens.access_token().secret().clone(),
-        refresh_token: tokens.refresh_token().map(|token| token.secret().clone()),
-        id_token: tokens.id_token().map(ToString::to_string),
-        expires_at: now + lifetime.as_secs(),
+        expires_at: now + lifetime(tokens.expires_in(), refresh_token.is_some()).as_secs(),
+        refresh_token,
+        id_token: id_token.or_else(|| before?.id_token.clone()),
         ends_at,
     }
+}
+
+/// Returns how long an access token is used whose response names this lifetime. A person who is locked at the provider is
+/// out when the token is refreshed.
+fn lifetime(named: Option<Duration>, can_refresh: bool) -> Duration {
+    let named = named.unwrap_or(DEFAULT_LIFETIME);
+    if can_refresh { named.min(MAX_LIFETIME) } else { named }
 }
 
 /// Why the provider was not reached.
@@ -287,4 +293,19 @@ fn verify(client: &Client, tokens: &CoreTokenResponse, nonce: &Nonce) -> anyhow:
     let token = tokens.id_token().context("the provider sent no ID token: add the scope openid")?;
     let claims: Result<&CoreIdTokenClaims, _> = token.claims(&client.id_token_verifier(), nonce);
     claims.map(drop).context("the ID token is not accepted")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_can_be_refreshed_is_used_for_15_minutes_at_most() {
+        let lifetime =
+            |seconds, can_refresh| lifetime(Some(Duration::from_secs(seconds)), can_refresh).as_secs();
+        assert_eq!(
+            [lifetime(300, true), lifetime(43_200, true), lifetime(43_200, false)],
+            [300, 900, 43_200]
+        );
+    }
 }

@@ -99,6 +99,7 @@ impl Undo<'_> {
         let (upcoming, others): (Vec<_>, Vec<_>) =
             self.sums.groups.iter().partition(|group| group.key == "upcoming");
         let count = upcoming.first().map_or(0, |group| group.sums.count);
+        let changed = self.batch.map_or(0, |batch| batch.updated);
         let list = with_query("/loads", &[("batch", self.id)]);
         html! {
             div.head {
@@ -119,13 +120,13 @@ impl Undo<'_> {
                         } @else { "None: no load of it is upcoming any more. " }
                         a href=(list) { "Show its loads" }
                     }
-                    h2 { "Stays as it is" }
-                    ul {
-                        @for group in &others { li { (counted(group.sums.count, "load")) ": " (group.key) } }
-                        @if let Some(batch) = self.batch.filter(|batch| batch.updated > 0) {
-                            li { (counted(batch.updated, "load")) " that it changed" }
+                    @if count > 0 { p.muted { "Loads that your organisation may not cancel stay as they are." } }
+                    @if !others.is_empty() || changed > 0 {
+                        h2 { "Stays as it is" }
+                        ul {
+                            @for group in &others { li { (counted(group.sums.count, "load")) ": " (group.key) } }
+                            @if changed > 0 { li { (counted(changed, "load")) " that it changed" } }
                         }
-                        li { "Loads that your organisation may not cancel" }
                     }
                 }
                 div.field.long {

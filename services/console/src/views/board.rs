@@ -3,36 +3,35 @@
 use chrono::Days;
 use maud::{Markup, html};
 
-use super::forms::notices;
+use super::forms::{as_id, error_line, other_notices};
 use super::layout::{form_token, module, status};
 use super::loads::counted;
 use crate::api::model::{Load, Weight};
 use crate::api::{FieldError, segment, with_query};
+use crate::fields::Fields;
 use crate::format::{Clock, number, tonnes, typed_date};
 use crate::loads::{BoardQuery, By};
 use crate::user::User;
 
 /// A column.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Column {
     /// Empty for what is not assigned.
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) loads: Vec<Load>,
+    /// What there is to know about it; empty if there is nothing.
+    pub(crate) note: &'static str,
 }
 
 impl Column {
-    /// Returns the column of what is not assigned.
-    pub(crate) fn unassigned() -> Self {
-        Self { id: String::new(), name: String::new(), loads: Vec::new() }
+    /// Returns a column of loads that cannot be assigned in it.
+    pub(crate) fn apart(name: &str, note: &'static str, loads: Vec<Load>) -> Self {
+        Self { id: String::new(), name: name.to_owned(), loads, note }
     }
 
-    /// Returns the column of loads that may have a driver or none.
-    pub(crate) fn of_unknown_drivers(loads: Vec<Load>) -> Self {
-        Self { id: String::new(), name: "Driver not known".to_owned(), loads }
-    }
-
-    /// Returns false for a haulier without an id, nobody of which has access, and for drivers that are not known.
+    /// Returns false for a haulier without an id, nobody of which has access, and for columns of loads that cannot be
+    /// assigned.
     fn is_target(&self) -> bool {
         !self.id.is_empty() || self.name.is_empty()
     }
@@ -54,6 +53,8 @@ pub(crate) struct BoardView<'a> {
     /// A sentence on what was done.
     pub(crate) done: Option<&'a str>,
     pub(crate) errors: &'a [FieldError],
+    /// The form of the assignment that has the errors.
+    pub(crate) typed: &'a Fields,
     /// The beginning of the idempotency keys of the forms.
     pub(crate) key: &'a str,
 }
@@ -76,7 +77,7 @@ impl BoardView<'_> {
                 }
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
-            (notices(self.errors))
+            (other_notices(self.errors, &["to"]))
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @if !self.is_complete {
                 p.notice.bad role="status" {
@@ -106,7 +107,7 @@ impl BoardView<'_> {
     }
 
     fn column(&self, column: &Column) -> Markup {
-        let Column { id, name, loads } = column;
+        let Column { id, name, loads, note } = column;
         let planned: f64 = loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         let is_named = !name.is_empty();
         html! {
@@ -124,9 +125,7 @@ impl BoardView<'_> {
                         a href=(with_query("/board/sheet", &pairs)) { "Print" span.hidden { " the loads of " (name) } }
                     }
                 }
-                @if self.by == By::Driver && !column.is_target() {
-                    p.muted { "Not every driver could be looked up. Open a load to see whether it has one." }
-                }
+                @if !note.is_empty() { p.muted { (note) } }
                 @for load in loads { (self.card(load, column)) }
                 @if loads.is_empty() { p.muted { "Nothing." } }
             }
@@ -134,7 +133,8 @@ impl BoardView<'_> {
     }
 
     fn card(&self, load: &Load, column: &Column) -> Markup {
-        let place = |place: Option<&String>| place.map_or("?", String::as_str).to_owned();
+        let places =
+            [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
         let can_change = match self.by {
             By::Haulier => load.status == "upcoming",
             By::Driver => column.is_target() && ["upcoming", "collected"].contains(&load.status.as_str()),
@@ -147,7 +147,7 @@ impl BoardView<'_> {
                     (status(&load.status))
                 }
                 span.sub { (self.clock.delivery(&load.delivery)) }
-                div { (place(load.pickup_postcode.as_ref())) " → " (place(load.dropoff_postcode.as_ref())) }
+                @if places != ["?", "?"] { div { (places[0]) " → " (places[1]) } }
                 div { (load.commodity.name) ", " (tonnes(load.weight)) " t" }
                 @if let Some(vehicle) = &load.vehicle_registration { div.muted { (vehicle) } }
                 @if may_assign { (self.assignment(load, column)) }
@@ -156,12 +156,15 @@ impl BoardView<'_> {
     }
 
     fn assignment(&self, load: &Load, column: &Column) -> Markup {
-        let label = if self.by == By::Driver { "Driver, id" } else { "Haulier, id" };
+        let label = if self.by == By::Driver { "Driver" } else { "Haulier" };
+        let is_typed = self.typed.get("id") == load.id && self.typed.get("from") == column.id;
+        let error = self.errors.iter().find(|error| is_typed && error.path == "to");
+        let typed = if is_typed { self.typed.get("to") } else { "" };
         let id = format!("to-{}-{}", load.id, column.id);
         let pairs = self.query.pairs(Some(self.by), self.query.first);
         let board = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
         html! {
-            details {
+            details open[error.is_some()] {
                 summary { (if column.id.is_empty() { "Assign" } else { "Change" }) span.hidden { " " (load.reference) } }
                 form method="post" action="/board/assign" {
                     (form_token(self.user))
@@ -172,7 +175,10 @@ impl BoardView<'_> {
                     input type="hidden" name="from" value=(column.id);
                     input type="hidden" name="board" value=(board);
                     label for=(id) { (label) }
-                    input id=(id) name="to" list="targets" required autocomplete="off";
+                    input id=(id) name="to" value=(typed) list="targets" required autocomplete="off"
+                        autofocus[error.is_some()] aria-describedby=[error.map(|_| "error-to")];
+                    (error_line("to", error))
+                    (as_id("to", typed, error))
                     button { (if column.id.is_empty() { "Send" } else { "Change" }) }
                     @if !column.id.is_empty() { button.danger name="remove" value="on" formnovalidate { "Remove" } }
                 }

@@ -117,7 +117,7 @@ impl Connections<'_> {
                                 a.main href=(hook_path(hook.service, &hook.webhook.id)) { (hook.webhook.url) }
                                 span.sub {
                                     (if hook.service == Service::Logistics { "Loads" } else { "Market" }) ": "
-                                    (counted(hook.webhook.events.len() as u64, "kind")) " of events"
+                                    (counted(hook.webhook.events.len() as u64, "event type"))
                                     @if let Some(text) = &hook.webhook.description { ", " (text) }
                                 }
                             }
@@ -294,21 +294,27 @@ pub(crate) struct Secret<'a> {
 impl Secret<'_> {
     /// Returns the page. Each line can be selected as a whole where copying by a button fails.
     pub(crate) fn markup(&self) -> Markup {
+        let is_shown = self.lines.iter().all(|(_, text)| text.is_some());
         html! {
             div.head { h1 { (self.title) } }
             section.card.pad.fields {
-                p { b { "Copy the secret now: it is shown only here." } }
+                @if is_shown { p { b { "Copy the secret now: it is shown only here, and is gone when you load the page again." } } }
                 @for (label, text) in self.lines {
                     div.field.long {
                         label for={ "secret-" (label) } { (label) }
                         @match text {
                             Some(text) => { input.secret id={ "secret-" (label) } value=(text) readonly data-copy; }
-                            None => { p.error { "It was shown before. Make a new one if you do not have it." } }
+                            None => p.error {
+                                "It was shown once, and cannot be shown again. If you do not have it, go on and choose New secret."
+                            },
                         }
                     }
                 }
                 p.muted { (self.about) }
-                div.actions { a.btn.primary href=(self.on) { "I have it" } }
+                div.actions {
+                    @if is_shown { a.btn.primary data-have href=(self.on) { "I have it" } }
+                    @else { a.btn.primary href=(self.on) { "Go on" } }
+                }
             }
         }
     }

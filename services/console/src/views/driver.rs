@@ -67,13 +67,19 @@ impl ListView<'_> {
     /// Returns the page.
     pub(crate) fn markup(&self) -> Markup {
         let open = self.open.unwrap_or_default();
-        let is_due =
-            |load: &&Load| self.clock.delivery_date(&load.delivery).is_some_and(|day| day <= self.today);
-        let (due, next): (Vec<&Load>, Vec<&Load>) = open.iter().partition(is_due);
+        let (late, open_later): (Vec<&Load>, Vec<&Load>) =
+            open.iter().partition(|load| self.days_late(load) > 0);
+        let is_due = |load: &&Load| self.clock.delivery_date(&load.delivery) == Some(self.today);
+        let (due, next): (Vec<&Load>, Vec<&Load>) = open_later.into_iter().partition(is_due);
+        let of_today = self.done.len() + due.len();
         html! {
             h1 { (self.user.person.name) ", " (self.clock.day(self.today)) }
             @if self.open.is_some() {
-                p.muted { (self.done.len()) " of " (counted((self.done.len() + due.len()) as u64, "load")) " done today" }
+                p.muted {
+                    @if of_today == 0 { "No load is due today" }
+                    @else { (self.done.len()) " of " (counted(of_today as u64, "load")) " done today" }
+                    @if !late.is_empty() { ", " span.late { (late.len()) " late" } }
+                }
             }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             @if let Some(action) = self.recorded {
@@ -81,7 +87,7 @@ impl ListView<'_> {
             }
             div #unsent hidden data-complete[self.open.is_some() && !self.is_cut] {}
             @if self.open.is_some_and(<[Load]>::is_empty) { (self.empty()) }
-            @for load in &due { (self.card(load)) }
+            @for load in late.iter().chain(&due) { (self.card(load)) }
             @if !next.is_empty() {
                 h2 { "Next" }
                 @for load in &next { (self.card(load)) }
@@ -100,6 +106,12 @@ impl ListView<'_> {
                 }
             }
         }
+    }
+
+    /// Returns how many days after its delivery date today is.
+    fn days_late(&self, load: &Load) -> u64 {
+        let late = self.clock.delivery_date(&load.delivery).map_or(0, |day| (self.today - day).num_days());
+        u64::try_from(late).unwrap_or_default()
     }
 
     fn empty(&self) -> Markup {
@@ -137,6 +149,8 @@ impl ListView<'_> {
                 } @else {
                     small { (self.clock.delivery(&load.delivery)) }
                 }
+                @let late = self.days_late(load);
+                @if late > 0 { " " span.late { (counted(late, "day")) " late" } }
                 p.marked data-mark hidden {}
                 div.place {
                     span { (tonnes(weight)) " t " (load.commodity.name) }

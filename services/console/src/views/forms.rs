@@ -6,7 +6,7 @@ use super::layout::form_token;
 use crate::api::FieldError;
 use crate::api::model::Named;
 use crate::fields::Fields;
-use crate::loads::{Conflict, FILES, Field, Form, Kind, MEASURES};
+use crate::loads::{Conflict, FILES, Field, Form, Kind, LIST, MEASURES, sure};
 use crate::user::User;
 
 /// What a form suggests: ids and names.
@@ -23,6 +23,8 @@ pub(crate) struct Suggestions {
 pub(crate) struct FormView<'a> {
     pub(crate) user: &'a User,
     pub(crate) action: &'a str,
+    /// The query of the list from which one came.
+    pub(crate) list: &'a str,
     pub(crate) submit: &'a str,
     pub(crate) back: &'a str,
     pub(crate) form: &'a Form,
@@ -45,6 +47,7 @@ impl FormView<'_> {
                 (form_token(self.user))
                 input type="hidden" name="key" value=(self.key);
                 input type="hidden" name="revision" value=(self.revision);
+                @if !self.list.is_empty() { input type="hidden" name=(LIST) value=(self.list); }
                 @if let Some(was) = self.was {
                     @for (name, value) in &was.0 { input type="hidden" name={ "was." (name) } value=(value); }
                 }
@@ -71,6 +74,7 @@ impl FormView<'_> {
                 (label(field.name, field.label, field.is_required))
                 (self.input(field, value, described.as_deref(), is_first))
                 (error_line(field.name, error))
+                (as_id(field.name, value, error))
                 @if let Some(conflict) = conflict { (choice(value, conflict)) }
             }
         }
@@ -255,6 +259,34 @@ pub(crate) fn other_notices(errors: &[FieldError], fields: &[&str]) -> Markup {
     let is_other =
         |error: &&FieldError| !fields.iter().any(|field| error.path.split('[').next() == Some(field));
     notices(&errors.iter().filter(is_other).cloned().collect::<Vec<_>>())
+}
+
+/// Returns a needed field for an organisation or a driver, by name or id. `list`: the id of its suggestions.
+pub(crate) fn who_field(
+    text: &str,
+    (name, list): (&str, &str),
+    typed: &Fields,
+    errors: &[FieldError],
+) -> Markup {
+    let error = errors.iter().find(|error| error.path == name);
+    html! {
+        div.field.wrong[error.is_some()] {
+            (label(name, text, true))
+            input id={ "f-" (name) } name=(name) list=(list) value=(typed.get(name)) required autocomplete="off"
+                autofocus[error.is_some()] aria-describedby=[error.map(|_| format!("error-{name}"))];
+            (error_line(name, error))
+            (as_id(name, typed.get(name), error))
+        }
+    }
+}
+
+/// Offers to take the text of a field as an id, if it names nobody of the address book.
+pub(super) fn as_id(name: &str, typed: &str, error: Option<&FieldError>) -> Markup {
+    html! {
+        @if error.is_some_and(FieldError::is_nobody) {
+            label { input type="checkbox" name=(sure(name)) value=(typed); " “" (typed) "” is an id: use it all the same" }
+        }
+    }
 }
 
 /// Returns errors that belong to no field.

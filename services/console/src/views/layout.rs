@@ -115,7 +115,7 @@ pub(crate) fn page(user: &User, section: Section, title: &str, body: &Markup) ->
         &html! {
             a.skip href="#main" { "Skip to the content" }
             (development(user))
-            div.frame {
+            div.frame data-owner=(person.form_owner()) {
                 nav.side aria-label="Main" {
                     div.brand { "Drover" }
                     @for (own, path, name) in SECTIONS.iter().filter(|(own, ..)| person.is_admin || !own.is_for_admin()) {
@@ -229,12 +229,13 @@ pub(crate) struct Position {
     pub(crate) at: String,
 }
 
-/// Returns the part of a page that shows that loads have changed since it was made: those of its rows, or this one.
+/// Returns the part of a page that shows that loads have changed since it was made: those of its rows, this
+/// one, or any (`*`).
 pub(super) fn live(load: Option<&str>, position: Option<&Position>) -> Markup {
     let Some(Position { cursor, at }) = position else { return html! {} };
     html! {
         p.notice role="status" hidden data-live=(load.unwrap_or_default()) data-at=(at) data-after=(cursor) {
-            span {} " " a href="" { "Show" }
+            span {} " " a href="" { "Show" } " · " button.plain type="button" { "Pause" }
         }
         (module("live.js"))
     }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::json;
 
-use super::forms::{capital, notices};
+use super::forms::{capital, other_notices, who_field};
 use super::layout::form_token;
 use super::listing::curl;
 use crate::api::model::{FileInfo, Usage};
@@ -107,7 +107,7 @@ impl LibraryView<'_> {
                     span.picture {
                         @if is_open && file.content_type.starts_with("image/") {
                             img src={ "/files/" (segment(&file.id)) "?width=320" } alt="" loading="lazy" width="320" height="213";
-                        } @else { (short_type(&file.content_type)) }
+                        } @else { (short_type(file)) }
                     }
                     b { (file.name) }
                 }
@@ -133,10 +133,15 @@ fn type_name(kind: &str) -> &str {
     TYPES.iter().find(|(name, _)| *name == kind).map_or(kind, |(_, label)| label)
 }
 
-/// Returns the kind of a content in a word.
-fn short_type(media_type: &str) -> String {
-    let short = media_type.rsplit(['/', '.', '-']).next().unwrap_or(media_type);
-    short.to_uppercase().chars().take(8).collect()
+/// Returns the kind of a content in a word: the ending of the name, or else the end of the media type.
+fn short_type(file: &FileInfo) -> String {
+    let is_ending = |ending: &&str| (1..=5).contains(&ending.len()) && ending.is_ascii();
+    let ending = file.name.rsplit_once('.').map(|(_, ending)| ending).filter(is_ending);
+    let media_type = || match file.content_type.as_str() {
+        "" | "application/octet-stream" => "other",
+        media_type => media_type.rsplit(['/', '.', '-']).next().unwrap_or(media_type),
+    };
+    ending.unwrap_or_else(media_type).to_uppercase().chars().take(8).collect()
 }
 
 fn usage_of(usage: &Usage) -> Markup {
@@ -168,6 +173,8 @@ pub(crate) struct FileView<'a> {
     pub(crate) organisations: &'a [(String, String)],
     /// A link that was just made.
     pub(crate) link: Option<&'a str>,
+    /// What was typed to share it, if that is refused.
+    pub(crate) typed: &'a Fields,
     pub(crate) errors: &'a [FieldError],
     pub(crate) done: Option<&'a str>,
 }
@@ -190,13 +197,13 @@ impl FileView<'_> {
                 @if is_open { div.actions { a.btn.primary href=(path) { "Open" } } }
             }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
-            (notices(self.errors))
+            (other_notices(self.errors, &["organisation"]))
             div.grid.two {
                 div {
                     section.card.pad {
                         @if is_open && file.content_type.starts_with("image/") {
                             a href=(path) { img.large src={ (path) "?width=640" } alt={ "The picture " (file.name) } width="640" height="427"; }
-                        } @else { p.muted { "There is no preview of " (short_type(&file.content_type)) " files." } }
+                        } @else { p.muted { "There is no preview of " (short_type(file)) " files." } }
                     }
                 }
                 div {
@@ -240,9 +247,8 @@ impl FileView<'_> {
                 }
                 form.pad method="post" action={ (path) "/share" } {
                     (form_token(self.user))
-                    label { "Organisation, id "
-                        input name="organisation" list="organisations" required autocomplete="off"; }
-                    " " button { "Share" }
+                    (who_field("Organisation", ("organisation", "organisations"), self.typed, self.errors))
+                    button { "Share" }
                     datalist #organisations {
                         @for (id, name) in self.organisations { option value=(id) { (name) } }
                         option value="*" { "Everybody" }
@@ -296,9 +302,14 @@ mod tests {
         {
             assert_eq!(size(bytes), text);
         }
-        assert_eq!(
-            (short_type("application/pdf"), short_type("text/csv")),
-            ("PDF".to_owned(), "CSV".to_owned())
-        );
+        for (name, content_type, text) in [
+            ("ticket", "application/pdf", "PDF"),
+            ("loads.csv", "application/octet-stream", "CSV"),
+            ("3. May load", "application/octet-stream", "OTHER"),
+            ("sheet.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "XLSX"),
+        ] {
+            let [name, content_type] = [name, content_type].map(str::to_owned);
+            assert_eq!(short_type(&FileInfo { name, content_type, ..FileInfo::default() }), text);
+        }
     }
 }

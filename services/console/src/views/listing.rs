@@ -87,7 +87,7 @@ impl ListingView<'_> {
                     (self.reports())
                     (self.history())
                 }
-                div { (self.values()) (self.place()) (self.other_files()) (self.enquire()) }
+                div { (self.values()) (self.enquire()) (self.place()) (self.other_files()) }
             }
         }
     }

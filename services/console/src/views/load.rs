@@ -1,31 +1,40 @@
 //! The page of a load.
 
 use maud::{Markup, html};
+use serde::Deserialize;
 
-use super::layout::{Position, live, status};
+use super::layout::{Position, form_token, live, status};
 use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Party, Quality, Weight};
 use crate::api::{segment, with_query};
 use crate::format::{Clock, difference, number, tonnes};
-use crate::loads::Action;
+use crate::loads::{Action, LIST, ListQuery};
+use crate::user::User;
 
 /// The tolerance of weights that the page marks, in per cent.
-const TOLERANCE: f64 = 2.0;
+pub(crate) const TOLERANCE: f64 = 2.0;
 
 /// What the page shows besides the load. What its reader may not see, or what is away, is absent.
 pub(crate) struct LoadView<'a> {
+    pub(crate) user: &'a User,
     pub(crate) load: &'a Load,
     pub(crate) clock: Clock,
     pub(crate) events: &'a [Event],
     pub(crate) drivers: Option<&'a [Driver]>,
+    /// Ids and names of drivers in the address book.
+    pub(crate) names: &'a [(String, String)],
     pub(crate) files: &'a [FileInfo],
     pub(crate) actions: &'a [Action],
     /// Addresses of the previous and next load of the list from which one came, and of the list.
     pub(crate) neighbours: [Option<String>; 2],
-    pub(crate) list: &'a str,
+    pub(crate) list: &'a ListQuery,
     /// What is missing and why.
     pub(crate) missing: &'a [String],
     /// What has just been done.
     pub(crate) done: Option<&'a str>,
+    /// Whether that ended the load, so that reopening undoes it.
+    pub(crate) can_undo: bool,
+    /// The idempotency key of the undoing.
+    pub(crate) key: &'a str,
     /// What looks wrong about it.
     pub(crate) warnings: &'a [&'a str],
     /// Whether the person may create loads.
@@ -40,7 +49,7 @@ impl LoadView<'_> {
         let load = self.load;
         html! {
             p.trail {
-                a href=(self.list) { "Loads" }
+                a href=(self.list.path()) { "Loads" }
                 @for (address, text) in self.neighbours.iter().zip(["Previous", "Next"]) {
                     @if let Some(address) = address { " · " a href=(address) { (text) } }
                 }
@@ -62,9 +71,7 @@ impl LoadView<'_> {
             @if let Some(done) = self.done {
                 p.notice role="status" {
                     (done)
-                    @if self.actions.contains(&Action::Reopen) {
-                        " " a href={ "/loads/" (segment(&load.id)) "/reopen" } { "Undo" }
-                    }
+                    @if self.can_undo && self.actions.contains(&Action::Reopen) { " " (self.undo()) }
                 }
             }
             @for warning in self.warnings { p.notice.bad role="status" { (warning) } }
@@ -76,37 +83,36 @@ impl LoadView<'_> {
         }
     }
 
+    fn path(&self, action: Action) -> String {
+        format!("/loads/{}/{}", segment(&self.load.id), action.slug())
+    }
+
     fn button(&self, action: Action) -> Markup {
         html! {
-            a.btn.danger[action.is_dangerous()] href={ "/loads/" (segment(&self.load.id)) "/" (action.slug()) } {
-                (action.title())
+            a.btn.danger[action.is_dangerous()] href=(self.list.kept_by(&self.path(action))) { (action.title()) }
+        }
+    }
+
+    fn undo(&self) -> Markup {
+        let fields = [("key", self.key), (LIST, &*self.list.encoded()), ("reason", "Undone at once")];
+        html! {
+            form.inline method="post" action=(self.path(Action::Reopen)) {
+                (form_token(self.user))
+                @for (name, value) in fields { input type="hidden" name=(name) value=(value); }
+                button { "Undo" }
             }
         }
     }
 
     fn weights(&self) -> Markup {
         let load = self.load;
-        let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
-        let compared = collected.or(load.weight);
-        let image = self
-            .files
-            .iter()
-            .find(|file| file.content_type.starts_with("image/") && file.kind == "weighbridge");
-        let image = image.or_else(|| self.files.iter().find(|file| file.content_type.starts_with("image/")));
         let delivered = if load.status == "completed" { load.weight_net } else { None };
         html! {
             section.card {
-                header {
-                    h2 { "Weights" }
-                    @if let Some(image) = image { a href={ "/files/" (segment(&image.id)) } { "Ticket in full size" } }
-                }
+                header { h2 { "Weights" } }
                 div.pad.ticket {
-                    @if let Some(image) = image {
-                        a href={ "/files/" (segment(&image.id)) } {
-                            img src={ "/files/" (segment(&image.id)) "?width=640" } loading="lazy" width="320" height="240"
-                                alt={ "Picture " (self.file_name(&image.id)) " of the load" };
-                        }
-                    } @else { p.muted { "There is no picture of a ticket." } }
+                    @if let Some(tickets) = tickets(self.files, load) { (tickets) }
+                    @else { p.muted { "There is no picture of a ticket." } }
                     div {
                         table.weights {
                             thead { tr { td {} th.num { "Net t" } th.num { "Gross t" } th.num { "Tare t" } } }
@@ -119,9 +125,7 @@ impl LoadView<'_> {
                                 (weights_row("Delivered", delivered, load.weight_gross, load.weight_tare))
                             }
                         }
-                        @if let (Some(compared), Some(delivered)) = (compared, delivered) {
-                            @let (percent, text) = difference(compared, delivered);
-                            @let than = if collected.is_some() { "collected" } else { "planned" };
+                        @if let Some((percent, text, than)) = deviation(load) {
                             p.num.late[percent.abs() > TOLERANCE] { (text) " against what was " (than) }
                             @if percent.abs() > TOLERANCE {
                                 p.note { "Outside " (TOLERANCE) " % of what was " (than) "." }
@@ -211,8 +215,9 @@ impl LoadView<'_> {
         all
     }
 
-    fn file_name(&self, id: &str) -> &str {
-        files_of(self.load).find(|file| file.id == id).map_or("", file_name)
+    /// Returns the name of a driver, or the id if the address book has no name.
+    fn driver_name<'b>(&'b self, id: &'b str) -> &'b str {
+        self.names.iter().find(|(known, _)| known == id).map_or(id, |(_, name)| name)
     }
 
     fn drivers(&self) -> Markup {
@@ -223,7 +228,7 @@ impl LoadView<'_> {
                 @if drivers.is_empty() { p.pad.muted { "The load was sent to no driver." } }
                 ul.list {
                     @for driver in drivers {
-                        li { span { (driver.driver_id) } small { "sent " (self.clock.time(&driver.sent_at)) } }
+                        li { span { (self.driver_name(&driver.driver_id)) } small { "sent " (self.clock.time(&driver.sent_at)) } }
                     }
                 }
             }
@@ -256,7 +261,10 @@ impl LoadView<'_> {
     }
 
     fn change(&self, name: &str, change: &Change) -> Markup {
-        let [from, to] = [&change.from, &change.to].map(|value| member_value(self.clock, name, value));
+        let [from, to] = [&change.from, &change.to].map(|value| match value.as_str() {
+            Some(id) if name == "driverId" => Some(self.driver_name(id).to_owned()),
+            _ => member_value(self.clock, name, value),
+        });
         html! {
             div {
                 (member_name(name)) " "
@@ -265,6 +273,15 @@ impl LoadView<'_> {
             }
         }
     }
+}
+
+/// Returns how the delivered weight differs from what was collected or else planned: in per cent, as text, and which of
+/// the two it is.
+pub(crate) fn deviation(load: &Load) -> Option<(f64, String, &'static str)> {
+    let delivered = load.weight_net.filter(|_| load.status == "completed")?;
+    let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
+    let (percent, text) = difference(collected.or(load.weight)?, delivered);
+    Some((percent, text, if collected.is_some() { "collected" } else { "planned" }))
 }
 
 /// Returns a value of the history as people read it; `None` if there is none.
@@ -283,6 +300,11 @@ pub(crate) fn member_value(clock: Clock, name: &str, value: &serde_json::Value) 
             items.iter().filter_map(|item| member_value(clock, name, item)).collect::<Vec<_>>().join(", ")
         }
         Value::Object(members) => match (members.get("name"), members.get("measure")) {
+            // The name of a weight is that of its unit.
+            _ if members.contains_key("conversion") => {
+                let weight = Weight::deserialize(value).ok()?;
+                format!("{} t", number(weight.tonnes()))
+            }
             (Some(name), _) => name.as_str()?.to_owned(),
             (None, Some(measure)) => {
                 format!("{} {}", measure.as_str()?, members.get("value").unwrap_or(&Value::Null))
@@ -300,6 +322,32 @@ pub(crate) fn member_value(clock: Clock, name: &str, value: &serde_json::Value) 
         },
         other => other.to_string(),
     })
+}
+
+/// Returns the pictures of a load, those of tickets first, each of which can be enlarged and turned; `None` if there are
+/// none.
+pub(crate) fn tickets(files: &[FileInfo], load: &Load) -> Option<Markup> {
+    let mut images: Vec<_> = files.iter().filter(|file| file.content_type.starts_with("image/")).collect();
+    images.sort_by_key(|file| file.kind != "weighbridge");
+    let name = |id: &str| files_of(load).find(|file| file.id == id).map_or("", file_name);
+    let path = |image: &FileInfo| format!("/files/{}", segment(&image.id));
+    let shown = html! {
+        div.tickets {
+            @for image in &images {
+                figure data-turn="0" {
+                    a.zoom href=(path(image)) title="Enlarge" {
+                        img src={ (path(image)) "?width=640" } loading="lazy" width="320" height="240"
+                            alt={ "Picture " (name(&image.id)) " of the load" };
+                    }
+                    figcaption {
+                        a href=(path(image)) { "In full size" }
+                        " " button.plain type="button" hidden { "Turn" }
+                    }
+                }
+            }
+        }
+    };
+    (!images.is_empty()).then_some(shown)
 }
 
 fn files_of(load: &Load) -> impl Iterator<Item = &FileReference> {

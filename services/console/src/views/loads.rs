@@ -3,15 +3,15 @@
 use chrono::NaiveDate;
 use maud::{Markup, html};
 
+use super::forms::{other_notices, who_field};
 use super::layout::{Position, form_token, live, module, status};
+use crate::api::FieldError;
 use crate::api::model::{ActionResult, ActionResults, Load, Named, Party, Summary, Weight};
-use crate::api::{segment, with_query};
 use crate::fields::Fields;
 use crate::format::{Clock, difference, number, tonnes, typed_date};
-use crate::loads::{COLUMNS, ListQuery, SORTS};
+use crate::loads::{COLUMNS, LIST, ListQuery, SORTS, STATUSES};
 use crate::user::User;
 
-const STATUSES: [&str; 5] = ["upcoming", "collected", "completed", "rejected", "cancelled"];
 /// Columns of numbers.
 const NUMBERS: [&str; 2] = ["planned", "net"];
 
@@ -24,8 +24,10 @@ pub(crate) struct ListView<'a> {
     pub(crate) loads: Option<&'a [Load]>,
     pub(crate) next: Option<&'a str>,
     pub(crate) summary: Option<&'a Summary>,
+    /// The address of the page with its sums, if they take longer than its rows.
+    pub(crate) sums: Option<String>,
     pub(crate) commodities: &'a [Named],
-    /// Ids and names.
+    /// Ids and names of organisations, and of drivers in the filters.
     pub(crate) organisations: &'a [(String, String)],
     pub(crate) missing: &'a [String],
     /// Whether the person may do something to loads.
@@ -41,6 +43,7 @@ impl ListView<'_> {
             div.head data-results {
                 h1 { "Loads" }
                 @if let Some(summary) = self.summary { small { (counted(summary.total.count, "load")) } }
+                @if let Some(sums) = &self.sums { a href=(sums) data-sums { "Count and sum them" } }
                 div.actions {
                     @if self.may_write {
                         a.btn.primary href="/loads/new" { "New load" }
@@ -97,7 +100,7 @@ impl ListView<'_> {
             self.commodities.iter().find(|known| known.id.to_string() == id).map(|known| known.name.clone())
         };
         let names = |filter: &str, value: &str| match filter {
-            "carrier" | "organiser" => organisation(value),
+            "carrier" | "organiser" | "driver" => organisation(value),
             "commodity" => commodity(value),
             _ => None,
         };
@@ -107,13 +110,16 @@ impl ListView<'_> {
                 @for chip in &chips {
                     a.chip.on href=(chip.without) { (chip.text) " ✕" span.hidden { " (remove this filter)" } }
                 }
+                @if let Some(all) = query.with_cancelled() {
+                    a.chip.on href=(all) { "Without cancelled loads ✕" span.hidden { " (show them too)" } }
+                }
                 details.menu {
                     summary.chip { "More filters" }
                     form.card.pad.fields action="/loads" { (self.filter_fields()) }
                 }
                 (self.columns())
                 details.menu hidden data-views=(query.encoded()) { summary.chip { "Views" } div.card.pad {} }
-                @if !chips.is_empty() { a href="/loads" { "All loads" } }
+                @if query.is_filtered() { a href="/loads" { "All loads" } }
             }
         }
     }
@@ -163,7 +169,7 @@ impl ListView<'_> {
                         (status) }
                 }
             }
-            @for (name, label) in [("carrier", "Haulier, id"), ("organiser", "Organiser, id")] {
+            @for (name, label) in [("carrier", "Haulier"), ("organiser", "Organiser")] {
                 div.field {
                     label for={ "q-" (name) } { (label) }
                     input id={ "q-" (name) } name=(name) value=(value(name)) list="organisations" autocomplete="off";
@@ -190,7 +196,7 @@ impl ListView<'_> {
             }
             @if !self.user.is_driver() {
                 div.field {
-                    label for="q-driver" { "Driver, id" }
+                    label for="q-driver" { "Driver" }
                     input #q-driver name="driver" value=(value("driver")) autocomplete="off";
                 }
                 label {
@@ -208,10 +214,9 @@ impl ListView<'_> {
     }
 
     fn empty(&self) -> Markup {
-        let is_filtered = self.query.kept(&["sort"]).next().is_some();
         html! {
             div.card.pad {
-                @if is_filtered {
+                @if self.query.is_filtered() {
                     p { "No load matches these filters." }
                     p { a href="/loads" { "Show all loads" } }
                 } @else {
@@ -225,7 +230,7 @@ impl ListView<'_> {
         html! {
             form method="post" action="/loads/actions" data-list=(self.query.first()) {
                 (form_token(self.user))
-                input type="hidden" name="list" value=(self.query.encoded());
+                input type="hidden" name=(LIST) value=(self.query.encoded());
                 @if self.may_write { (self.bar()) }
                 div.card.scroll tabindex="0" role="region" aria-label="Loads" {
                     table.stack {
@@ -248,9 +253,16 @@ impl ListView<'_> {
         }
     }
 
-    /// Returns the columns between the reference and the status.
+    /// Returns the columns between the reference and the status. The organiser is left out if it is always the own
+    /// organisation, unless somebody wants to see it.
     fn shown(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let columns = COLUMNS.into_iter().filter(|(name, ..)| self.query.has_column(name));
+        let is_own = |load: &Load| {
+            load.organiser.as_ref().is_some_and(|party| self.user.person.acts_for(party.id.as_deref()))
+        };
+        let is_chosen = self.query.get("col").is_some() || self.query.sort().0 == "organiser";
+        let is_said = is_chosen || !self.loads.unwrap_or_default().iter().all(is_own);
+        let columns = COLUMNS.into_iter().filter(move |(name, ..)| is_said || *name != "organiser");
+        let columns = columns.filter(|(name, ..)| self.query.has_column(name));
         columns.map(|(name, label, _)| (name, label))
     }
 
@@ -270,9 +282,6 @@ impl ListView<'_> {
     }
 
     fn row(&self, load: &Load) -> Markup {
-        let list = self.query.encoded();
-        let path = format!("/loads/{}", segment(&load.id));
-        let path = if list.is_empty() { path } else { with_query(&path, &[("list", &list)]) };
         let places =
             [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
         html! {
@@ -284,7 +293,7 @@ impl ListView<'_> {
                     }
                 }
                 td.c-load {
-                    a.main href=(path) { (load.reference) }
+                    a.main href=(self.query.load_path(&load.id)) { (load.reference) }
                     @if places != ["?", "?"] { span.sub { (places[0]) " → " (places[1]) } }
                 }
                 @for (name, _) in self.shown() { (self.cell(name, load)) }
@@ -306,7 +315,11 @@ impl ListView<'_> {
                 let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
                 html! {
                     td.num.c-net {
-                        (tonnes(load.weight_net.or(collected)))
+                        @match load.weight_net.or(collected) {
+                            Some(net) => (tonnes(Some(net))),
+                            // Narrow windows have no column for it.
+                            None => { span.planned { (tonnes(load.weight)) " planned" } span { "–" } },
+                        }
                         @if let (Some(planned), Some(net)) = (load.weight, load.weight_net) {
                             @let (percent, text) = difference(planned, net);
                             @if percent.abs() > 5.0 { span.sub.late { (text) } }
@@ -364,7 +377,7 @@ impl ListView<'_> {
                 b data-count aria-live="polite" { "With the selected loads:" }
                 @for (action, label) in actions { button name="action" value=(action) { (label) } }
                 @if let Some(total) = self.summary.map(|summary| summary.total).filter(|total| total.count > 50) {
-                    label { input type="checkbox" name="all" value="on"; " All " (counted(total.count, "load")) " found" }
+                    label data-all { input type="checkbox" name="all" value="on"; " All " (counted(total.count, "load")) " found" }
                 }
                 button.plain type="button" data-clear hidden { "Select none" }
             }
@@ -376,7 +389,12 @@ impl ListView<'_> {
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let number = number(f64::from(u32::try_from(count).unwrap_or(u32::MAX)));
     let whole = number.split('.').next().unwrap_or(&number).to_owned();
-    if count == 1 { format!("1 {what}") } else { format!("{whole} {what}s") }
+    let is_vowel = |letter: char| "aeiou".contains(letter);
+    match what.strip_suffix('y').filter(|stem| !stem.ends_with(is_vowel)) {
+        _ if count == 1 => format!("1 {what}"),
+        Some(stem) => format!("{whole} {stem}ies"),
+        None => format!("{whole} {what}s"),
+    }
 }
 
 /// An action on many loads, before it is done.
@@ -392,7 +410,7 @@ pub(crate) struct Confirmation<'a> {
     /// How many were found but are too many for one action.
     pub(crate) too_many: u64,
     pub(crate) typed: &'a Fields,
-    pub(crate) error: Option<&'a str>,
+    pub(crate) errors: &'a [FieldError],
 }
 
 impl Confirmation<'_> {
@@ -401,8 +419,10 @@ impl Confirmation<'_> {
         let planned: f64 = self.loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         let count = counted(self.loads.len() as u64, "load");
         html! {
-            div.head { h1 { (verb(self.action)) " " (count) } small { (number(planned)) " t planned" } }
-            @if let Some(error) = self.error { p.notice.bad role="alert" { (error) } }
+            div.head data-chosen=(verb(self.action)) {
+                h1 { (verb(self.action)) " " (count) } small { (number(planned)) " t planned" }
+            }
+            (other_notices(self.errors, &["carrierId", "driverId"]))
             @if self.too_many > 0 {
                 p.notice.bad role="status" {
                     "These are the first " (count) ". Do this, then come back for the other " (self.too_many) "."
@@ -420,28 +440,20 @@ impl Confirmation<'_> {
                     }
                 }
                 @if self.action == "sendToCarrier" {
-                    div.field {
-                        label for="f-carrierId" { "Haulier, id " span.muted { "(needed)" } }
-                        input #f-carrierId name="carrierId" list="organisations" required autocomplete="off"
-                            value=(self.typed.get("carrierId"));
-                    }
+                    (who_field("Haulier", ("carrierId", "organisations"), self.typed, self.errors))
                     datalist #organisations {
                         @for (id, name) in self.organisations { option value=(id) { (name) } }
                     }
                 }
                 @if self.action == "sendToDriver" {
-                    div.field {
-                        label for="f-driverId" { "Driver, id " span.muted { "(needed)" } }
-                        input #f-driverId name="driverId" list="drivers" required autocomplete="off"
-                            value=(self.typed.get("driverId"));
-                    }
+                    (who_field("Driver", ("driverId", "drivers"), self.typed, self.errors))
                     datalist #drivers { @for (id, name) in self.drivers { option value=(id) { (name) } } }
                 }
                 fieldset {
                     legend { "Take out what does not belong here" }
                     @for load in self.loads {
                         label {
-                            input type="checkbox" name="ids" value=(load.id) checked;
+                            input type="checkbox" name="ids" value=(load.id) checked data-tonnes=(tonnes(load.weight));
                             " " b { (load.reference) } " " (load.commodity.name) ", " (tonnes(load.weight)) " t "
                             (status(&load.status))
                         }
@@ -460,7 +472,7 @@ impl Confirmation<'_> {
 pub(crate) fn outcome(
     user: &User,
     action: &str,
-    list: &str,
+    list: &ListQuery,
     results: &ActionResults,
     loads: &[Load],
 ) -> Markup {
@@ -469,7 +481,7 @@ pub(crate) fn outcome(
     let row = |result: &ActionResult| {
         html! {
             tr.failed[result.status == "failed"] {
-                td { a.main href={ "/loads/" (segment(&result.id)) } { (reference(&result.id)) } }
+                td { a.main href=(list.load_path(&result.id)) { (reference(&result.id)) } }
                 td {
                     @match &result.error {
                         Some(error) => span.late { (error.message) },
@@ -489,12 +501,12 @@ pub(crate) fn outcome(
             tbody { @for result in &results.results { (row(result)) } } } }
         form.actions method="post" action="/loads/actions" {
             (form_token(user))
-            input type="hidden" name="list" value=(list);
+            input type="hidden" name=(LIST) value=(list.encoded());
             @for result in results.results.iter().filter(|result| result.status == "failed") {
                 input type="hidden" name="ids" value=(result.id);
             }
             @if results.failed > 0 { button name="action" value=(action) { "Try the failed ones again" } }
-            a.btn href={ "/loads?" (list) } { "Back to the list" }
+            a.btn href=(list.path()) { "Back to the list" }
         }
     }
 }

@@ -16,7 +16,9 @@ fn drawing(area: Area, role: &str, label: &str, marks: &Markup) -> Markup {
     let (left, top, width, height) = area.view_box();
     let view_box = [left, top, width, height].map(unit).join(" ");
     html! {
-        svg.map viewBox=(view_box) role=(role) aria-label=(label) {
+        // A single place stays in the middle of a map that is cut to its height.
+        svg.map viewBox=(view_box) role=(role) aria-label=(label)
+            preserveAspectRatio=[(role == "img").then_some("xMidYMid slice")] {
             rect.sea x=(unit(left)) y=(unit(top)) width=(unit(width)) height=(unit(height)) {}
             path.abroad d=(ABROAD) {}
             path.land d=(LAND) {}

@@ -123,8 +123,17 @@ fn figures_of(figures: &Figures) -> Markup {
         @else if figures.durations.iter().any(|(_, count)| *count > 0.0) { dt { "99 of 100 within" } dd { "over 30 s" } }
         @if let Some(waiting) = figures.waiting {
             dt { "Waiting to be sent" }
-            dd { (whole(waiting)) @if let Some(oldest) = figures.oldest.filter(|oldest| *oldest > 0.0) { ", for " (whole(oldest)) " s" } }
+            dd { (whole(waiting)) @if let Some(oldest) = figures.oldest.filter(|oldest| *oldest > 0.0) { ", the oldest for " (span(oldest)) } }
         }
+    }
+}
+
+/// Returns a time in the unit that suits it.
+fn span(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 7_200.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.0} h", seconds / 3_600.0),
     }
 }
 

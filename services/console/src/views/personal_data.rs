@@ -64,7 +64,13 @@ impl PersonalDataView<'_> {
             .flatten()
             .map(|(_, count)| count)
             .sum();
+        let is_nobody = is_complete && total == 0;
         html! {
+            @if is_nobody {
+                p.notice.bad role="status" {
+                    "Nothing is stored under the user id " b { (self.id) } ". Search by the id that the log-in gives, not by the name."
+                }
+            }
             div.grid {
                 div.tiles {
                     @for records in self.records {
@@ -82,14 +88,14 @@ impl PersonalDataView<'_> {
                         }
                     }
                 }
-                @if is_complete {
+                @if is_complete && !is_nobody {
                     section.card.pad {
                         h2 { "Export" }
                         p { "One file with everything, for the person who asked for it." }
                         a.btn href=(with_query("/personal-data/export", &[("user", self.id)])) { "Export " (counted(total, "record")) }
                     }
                 }
-                (self.erasure())
+                @if !is_nobody { (self.erasure()) }
             }
         }
     }

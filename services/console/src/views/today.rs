@@ -3,7 +3,8 @@
 use chrono::{Days, NaiveDate};
 use maud::{Markup, html};
 
-use super::layout::status;
+use super::layout::{Position, live, status};
+use super::load::deviation;
 use super::loads::counted;
 use crate::api::model::{Group, Load, Sums};
 use crate::api::{segment, with_query};
@@ -22,9 +23,22 @@ pub(crate) struct TodayView<'a> {
     /// Sums of what was delivered, by day.
     pub(crate) days: Option<&'a [Group]>,
     pub(crate) rejected: &'a [Load],
-    /// Sentences on what waits for somebody, with the number.
-    pub(crate) waiting: &'a [String],
+    /// Loads that await acceptance, and whose delivered weight is outside the tolerance.
+    pub(crate) outside: &'a [Load],
+    /// What waits for somebody besides loads.
+    pub(crate) waiting: &'a [Waiting],
+    /// The position of the feed of events.
+    pub(crate) position: Option<&'a Position>,
     pub(crate) missing: &'a [String],
+}
+
+/// Something that waits: how many there are, what they are, and the address of their list.
+pub(crate) struct Waiting {
+    pub(crate) count: u64,
+    pub(crate) what: &'static str,
+    /// What is said about them after their number and name.
+    pub(crate) about: &'static str,
+    pub(crate) path: &'static str,
 }
 
 /// A number with the list that it counts.
@@ -52,6 +66,7 @@ impl TodayView<'_> {
         html! {
             div.head { h1 { "Today, " (self.clock.day(self.today)) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
+            (live(Some("*"), self.position))
             div.tiles { @for tile in self.tiles { (tile.markup()) } }
             div.grid.two {
                 div { (self.chart()) }
@@ -83,7 +98,7 @@ impl TodayView<'_> {
                         @if step > 0.0 {
                             @let y = format!("{:.0}", CHART_HEIGHT - height(step));
                             line x1="36" y1=(y) x2="680" y2=(y) {}
-                            text x="0" y=(y) { (format!("{step:.0}")) " t" }
+                            text x="0" y=(y) dy="-4" { (format!("{step:.0}")) " t" }
                         }
                         @for (index, day) in &days {
                             @let tonnes = net(*day);
@@ -96,7 +111,10 @@ impl TodayView<'_> {
                                 }
                             }
                             @if monday(*day) == *day {
-                                text x=(38 + index * BAR_STEP) y="128" { (self.clock.day(*day)) }
+                                // Below its bar, and not cut at an edge.
+                                text x=((45 + index * BAR_STEP).min(645)) y="130" text-anchor="middle" {
+                                    tspan.wide { (day.format("%a ")) } (day.format("%-d %b"))
+                                }
                             }
                         }
                     }
@@ -109,7 +127,9 @@ impl TodayView<'_> {
         html! {
             section.card {
                 header { h2 { "Needs somebody" } }
-                @if self.rejected.is_empty() && self.waiting.is_empty() { p.pad.muted { "Nothing at the moment." } }
+                @if self.rejected.is_empty() && self.outside.is_empty() && self.waiting.is_empty() {
+                    p.pad.muted { "Nothing at the moment." }
+                }
                 ul.list {
                     @for load in self.rejected {
                         li {
@@ -122,7 +142,21 @@ impl TodayView<'_> {
                             a.go href={ "/loads/" (segment(&load.id)) } { "Decide" span.hidden { " on " (load.reference) } }
                         }
                     }
-                    @for sentence in self.waiting { li { span { (sentence) } } }
+                    @for load in self.outside {
+                        li {
+                            span {
+                                b { (load.reference) }
+                                @if let Some((_, text, than)) = deviation(load) { ", delivered: " span.late { (text) } " against what was " (than) }
+                            }
+                            a.go href={ "/loads/" (segment(&load.id)) } { "Check" span.hidden { " " (load.reference) } }
+                        }
+                    }
+                    @for waiting in self.waiting {
+                        li {
+                            span { (counted(waiting.count, waiting.what)) " " (waiting.about) }
+                            a.go href=(waiting.path) { "Show" span.hidden { " them: " (waiting.about) } }
+                        }
+                    }
                 }
             }
         }

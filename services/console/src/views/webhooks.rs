@@ -123,7 +123,7 @@ impl WebhookView<'_> {
         html! {
             section.card {
                 header { h2 { "What to do" } }
-                div.pad.stacked {
+                div.pad.grid {
                     (self.form(path, "test", &trial))
                     (self.form(path, "redeliver", &redeliver))
                     div.actions {

@@ -27,6 +27,11 @@ fn a_person_is_found_exported_and_erased() {
             "{}",
             refused.text
         );
+        let unknown = anna.get("/personal-data?user=Owen+Pryce").await.ok();
+        assert!(
+            unknown.contains("Nothing is stored under the user id") && !unknown.contains(erase),
+            "nothing to erase: {unknown}"
+        );
         let nobody = anna.send_form(&page, erase, &[("user", ""), ("confirmation", "")]).await;
         assert!(nobody.status == 400 && nobody.text.contains("Type a user id."), "{}", nobody.text);
         assert_eq!(anna.get("/personal-data?user=..").await.status, 404, "no other path");

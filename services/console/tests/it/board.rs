@@ -42,11 +42,16 @@ fn loads_are_assigned_to_hauliers() {
         let page = browser.get("/board?day=2026-08-03").await;
         let other = json!({"reference": "OPEN-2"});
         office.logistics.call("PATCH", &format!("/v1/loads/{id}")).by(&owen()).json(&other).send().await.ok();
-        let moved = [("id", id), ("to", "dales-bulk"), ("revision", "1")];
+        let (to, sure) = (("to", "dales-bulk"), ("sure.to", "dales-bulk"));
+        let moved = [("id", id), to, sure, ("revision", "1")];
         let refused = browser.send_form(&page, "/board/assign", &moved).await;
         assert!(refused.status == 412 && refused.text.contains("role=\"alert\""), "{}", refused.text);
         let revision = office.load(id).await["revision"].to_string();
-        let moved = [("id", id), ("to", "dales-bulk"), ("revision", revision.as_str())];
+        let moved = [("id", id), ("to", "Dales"), ("revision", revision.as_str())];
+        let asked = browser.send_form(&refused, "/board/assign", &moved).await;
+        assert!(asked.status == 400 && asked.text.contains("<details open>"), "{}", asked.text);
+        assert!(asked.text.contains("name=\"sure.to\" value=\"Dales\""), "{}", asked.text);
+        let moved = [("id", id), to, sure, ("revision", revision.as_str())];
         assert_eq!(browser.send_form(&refused, "/board/assign", &moved).await.status, 303);
         assert_eq!(office.load(id).await["carrier"]["id"], "dales-bulk");
         let week = browser.get("/board?week=2026-08-05").await.ok();
@@ -68,7 +73,7 @@ fn a_haulier_assigns_loads_to_drivers() {
         let page = browser.get("/board?day=2026-08-03").await;
         assert!(page.text.contains("No driver yet"), "{}", page.text);
         let assign = async |page: &browser::Reply, from: &str, to: &str| {
-            let fields = [("id", id.as_str()), ("from", from), ("to", to)];
+            let fields = [("id", id.as_str()), ("from", from), ("to", to), ("sure.to", to)];
             browser.send_form(page, "/board/assign", &fields).await
         };
         let reply = assign(&page, "", "driver-megan").await;

@@ -49,7 +49,9 @@ fn an_edit_changes_what_was_changed() {
         let text = browser.get(&format!("/loads/{id}")).await.ok();
         assert!(text.contains("<del>BG-1</del>") && text.contains("<ins>BG-2</ins>"), "{text}");
 
-        let reply = browser.fill(&path, &path, &[("carrierId", "dales-bulk")]).await;
+        let reply = browser
+            .fill(&path, &path, &[("carrierId", "dales-bulk"), ("sure.carrierId", "dales-bulk")])
+            .await;
         assert_eq!(reply.status, 303, "{}", reply.text);
         assert_eq!(office.load(&id).await["carrier"]["id"], "dales-bulk");
         let reply = browser.fill(&path, &path, &[("carrierId", ""), ("carrierName", "")]).await;

@@ -35,8 +35,11 @@ fn files_are_stored_shared_linked_and_archived() {
         let tom = office.browser("tom").await;
         assert!(matches!(tom.get(&about).await.status, 403 | 404));
         let file = browser.get(&about).await;
-        let shared =
-            browser.send_form(&file, &format!("{own}/share"), &[("organisation", "wye-valley-farm")]).await;
+        let share = format!("{own}/share");
+        let asked = browser.send_form(&file, &share, &[("organisation", "Wye Valley")]).await;
+        assert!(asked.status == 400 && asked.text.contains("“Wye Valley” is an id"), "{}", asked.text);
+        let id_for_sure = [("organisation", "wye-valley-farm"), ("sure.organisation", "wye-valley-farm")];
+        let shared = browser.send_form(&asked, &share, &id_for_sure).await;
         assert_eq!(shared.location(), format!("{about}?done=shared"), "{}", shared.text);
         assert_eq!(tom.get(&own).await.status, 200);
         let theirs = tom.get(&about).await.ok();

@@ -1,5 +1,7 @@
 //! The list of loads and the page of today.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 #[test]
@@ -55,6 +57,16 @@ fn the_list_filters_sorts_pages_and_sums() {
             "{second}"
         );
         assert!(second.contains("First page"));
+
+        // The last load of a page leads on to the next page.
+        let last = first.split("href=\"").filter(|link| link.starts_with("/loads/0")).last().unwrap();
+        let last = last.split('"').next().unwrap().replace("&amp;", "&");
+        let page = browser.get(&last).await.ok();
+        let link =
+            page.split("href=\"").find(|link| link.contains(">Next</a>")).unwrap_or_else(|| panic!("{page}"));
+        let link = link.split('"').next().unwrap().replace("&amp;", "&");
+        let page = browser.get(&link).await.ok();
+        assert!(page.contains("<h1>BG-50</h1>") && page.contains(">Next</a>"), "{page}");
 
         // A load that is opened from a list leads on in it.
         let link = text.split("href=\"").find(|link| link.starts_with("/loads/0")).unwrap();
@@ -117,6 +129,11 @@ fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
         assert_eq!(office.load(&first).await["status"], "upcoming", "nothing is done before it is confirmed");
         let done = browser.send_form(&confirm, "/loads/actions/run", &[("reason", "Rain")]).await;
         assert!(done.text.contains("1 done, 1 failed"), "{}", done.text);
+        let failed = done.text.split("class=\"failed\"").nth(1).unwrap().split("</tr>").next().unwrap();
+        assert!(
+            failed.contains("BG-2") && failed.contains("class=\"late\""),
+            "the reason at its row: {failed}"
+        );
         let retry = done.fields("/loads/actions");
         assert!(
             retry.contains(&("ids".to_owned(), second.clone()))
@@ -136,6 +153,130 @@ fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
 }
 
 #[test]
+fn loads_that_were_taken_out_are_not_changed() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let first = office.create_load(&json!({"reference": "BG-1"})).await;
+        let second = office.create_load(&json!({"reference": "BG-2"})).await;
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads").await;
+        let token =
+            list.fields("/loads/actions").into_iter().find(|(name, _)| name == "form-token").unwrap().1;
+        let chosen = [("form-token", &*token), ("action", "cancel"), ("ids", &first), ("ids", &second)];
+        let confirm = browser.post("/loads/actions", &chosen).await;
+        let mut fields = confirm.fields("/loads/actions/run");
+        fields.retain(|(name, value)| name != "ids" || *value == first);
+        let fields: Vec<_> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let done = browser.post("/loads/actions/run", &fields).await;
+        assert!(done.text.contains("1 done, 0 failed"), "{}", done.text);
+        let statuses =
+            [office.load(&first).await["status"].clone(), office.load(&second).await["status"].clone()];
+        assert_eq!(statuses, [json!("cancelled"), json!("upcoming")]);
+    });
+}
+
+#[test]
+fn a_list_says_that_it_leaves_cancelled_loads_out() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({"reference": "GONE"})).await;
+        office
+            .logistics
+            .post(&format!("/v1/loads/{id}/cancel"))
+            .by(&owen())
+            .json(&json!({}))
+            .send()
+            .await
+            .ok();
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads?q=GONE").await.ok();
+        assert!(list.contains("Without cancelled loads") && !list.contains(">GONE</a>"), "{list}");
+        let all = "/loads?q=GONE&status=upcoming&status=collected&status=completed&status=rejected&status=cancelled";
+        assert!(list.contains(&format!("href=\"{}\"", all.replace('&', "&amp;"))), "{list}");
+        let list = browser.get(all).await.ok();
+        assert!(list.contains(">GONE</a>") && list.contains("With cancelled loads"), "{list}");
+    });
+}
+
+#[test]
+fn a_haulier_and_a_driver_are_named_as_people_name_them() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        // Hereford Haulage is in the address book, because it carries this load.
+        let sent = office.create_load(&json!({"reference": "SENT"})).await;
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads?carrier=hereford+Haulage").await.ok();
+        assert!(list.contains(">SENT</a>") && list.contains("Haulier: Hereford Haulage"), "{list}");
+        assert!(list.contains("/loads/export.csv?carrier=hereford-haulage"), "{list}");
+        assert!(browser.get("/loads?carrier=Hereford").await.ok().contains("No load matches"));
+        let form = json!({
+            "organiserId": "border-grain", "commodityId": 1, "reference": "OPEN", "deliveryDateISO": "2026-08-03",
+            "weight": 29, "weightNet": null, "tags": [], "files": null,
+        });
+        let load = office.logistics.post("/v1/loads/organiser").by(&owen()).json(&form).send().await.ok();
+        let path = format!("/loads/{}/send-to-carrier", load["id"].as_str().unwrap());
+        assert_eq!(browser.fill(&path, &path, &[("carrierId", "Hereford  haulage")]).await.status, 303);
+        assert_eq!(office.load(load["id"].as_str().unwrap()).await["carrier"]["id"], "hereford-haulage");
+        let made = [("reference", "NEW"), ("dates", "10 Dec 2026"), ("weight", "29"), ("commodityId", "1")];
+        let made = [&made[..], &[("carrierId", "HEREFORD HAULAGE")]].concat();
+        let made = browser.fill("/loads/new", "/loads/new", &made).await;
+        let id = made.location().trim_start_matches("/loads/").split('?').next().unwrap().to_owned();
+        assert_eq!(office.load(&id).await["carrier"]["id"], "hereford-haulage", "{}", made.text);
+
+        // Nobody of this name is known: it is asked about, not sent.
+        let dispatcher = office.browser("ruth").await;
+        let path = format!("/loads/{sent}/send-to-driver");
+        let asked = dispatcher.fill(&path, &path, &[("driverId", "Megn")]).await;
+        assert!(asked.status == 400 && asked.text.contains("id=\"error-driverId\""), "{}", asked.text);
+        assert!(asked.text.contains("name=\"sure.driverId\" value=\"Megn\""), "{}", asked.text);
+        let drivers =
+            office.logistics.get(&format!("/v1/loads/{sent}/drivers")).by(&ruth()).send().await.ok();
+        assert_eq!(drivers, json!([]));
+        // What was confirmed is another text.
+        let again = [("driverId", "Megna"), ("sure.driverId", "Megn")];
+        assert_eq!(dispatcher.send_form(&asked, &path, &again).await.status, 400);
+        // Once she has used the API, and once something was sent to her by her id, her name is enough.
+        let megan = User::individual("driver-megan").with("name", "Megan Price");
+        office.logistics.get("/v1/loads").by(&megan).send().await.ok();
+        let by_id = [("driverId", "driver-megan"), ("sure.driverId", "driver-megan")];
+        assert_eq!(dispatcher.send_form(&asked, &path, &by_id).await.status, 303);
+        assert_eq!(dispatcher.send_form(&asked, &path, &[("driverId", "megan price")]).await.status, 303);
+        let text = dispatcher.get(&format!("/loads/{sent}")).await.ok();
+        assert!(
+            text.contains("<li><span>Megan Price</span>") && text.contains("<ins>Megan Price</ins>"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn rows_do_not_wait_for_their_sums() {
+    use wiremock::matchers::{method, path};
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+    testkit::block_on(async {
+        let slow = MockServer::start().await;
+        let row = json!([{"id": "a", "reference": "ROW", "status": "upcoming"}]);
+        let sums = json!({"total": {"count": 1, "weight": 29.0, "weightNet": 0.0}, "groups": []});
+        let sums = ResponseTemplate::new(200).set_body_json(sums).set_delay(Duration::from_secs(3));
+        for (at, answer) in
+            [("/v1/loads", ResponseTemplate::new(200).set_body_json(row)), ("/v1/loads/summary", sums)]
+        {
+            Mock::given(method("GET")).and(path(at)).respond_with(answer).mount(&slow).await;
+        }
+        let settings = Settings { logistics_url: slow.uri(), ..development() };
+        let console = RunningConsole::start(settings).await;
+        let browser = Browser::new(&console.url);
+        browser.post("/login/person", &[("person", "owen"), ("to", "/")]).await;
+        let begun = Instant::now();
+        let list = browser.get("/loads?tag=a").await.ok();
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        assert!(list.contains(">ROW</a>") && list.contains("href=\"/loads?tag=a&amp;sums=on\""), "{list}");
+        let list = browser.get("/loads?tag=a&sums=on").await.ok();
+        assert!(list.contains("1 load<") && !list.contains("data-sums"), "{list}");
+    });
+}
+
+#[test]
 fn many_loads_are_sent_to_a_haulier() {
     testkit::block_on(async {
         let office = Office::start().await;
@@ -150,7 +291,10 @@ fn many_loads_are_sent_to_a_haulier() {
         let confirm =
             browser.send_form(&list, "/loads/actions", &[("action", "sendToCarrier"), ("ids", id)]).await;
         let done =
-            browser.send_form(&confirm, "/loads/actions/run", &[("carrierId", "hereford-haulage")]).await;
+            browser.send_form(&confirm, "/loads/actions/run", &[("carrierId", "Hereford Haulage")]).await;
+        assert!(done.status == 400 && done.text.contains("“Hereford Haulage” is an id"), "{}", done.text);
+        let id_for_sure = [("carrierId", "hereford-haulage"), ("sure.carrierId", "hereford-haulage")];
+        let done = browser.send_form(&done, "/loads/actions/run", &id_for_sure).await;
         assert!(done.text.contains("1 done, 0 failed"), "{}", done.text);
         assert_eq!(office.load(id).await["carrier"]["id"], "hereford-haulage");
     });
@@ -233,7 +377,7 @@ fn changes_are_told_as_they_happen() {
         assert_eq!(browser.get("/events").await.ok(), "retry: 12000\n\n");
         drop(others);
         // The stream ends when the console stops, instead of delaying it.
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let ((), rest) = tokio::join!(office.console.running.stop(), stream.text());
         assert!(rest.is_ok() && begun.elapsed().as_secs() < 4, "{rest:?} {:?}", begun.elapsed());
     });

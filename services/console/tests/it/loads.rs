@@ -34,9 +34,15 @@ fn a_load_goes_from_the_office_to_its_proof() {
         };
         let text = act(&carrier, "note", &[("text", "Gate 3 is closed")]).await;
         assert!(text.contains("Gate 3 is closed") && text.contains("by Ruth"), "{text}");
-        act(&carrier, "send-to-driver", &[("driverId", "driver-megan")]).await;
+        let driver = [("driverId", "driver-megan"), ("sure.driverId", "driver-megan")];
+        let text = act(&carrier, "send-to-driver", &driver).await;
+        assert!(text.contains("<li><span>driver-megan</span>"), "{text}");
         let text = act(&carrier, "collect", &[("weightNet", "29,02"), ("quality.moisture", "14.1")]).await;
         assert!(text.contains("moisture 14.1 %") && text.contains("Collected"), "{text}");
+        assert!(
+            text.contains("net 29.02 t") && !text.contains("net tonne"),
+            "the history has the weight: {text}"
+        );
 
         let proof = [
             ("weightGross", "41.86"),
@@ -152,6 +158,30 @@ fn a_form_that_is_sent_twice_makes_one_record() {
     });
 }
 
+#[test]
+fn a_cancellation_is_undone_with_one_press() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let browser = office.browser("owen").await;
+        let page = format!("/loads/{id}");
+        let noted =
+            browser.fill(&format!("{page}/note"), &format!("{page}/note"), &[("text", "Gate 3")]).await;
+        assert!(!browser.get(noted.location()).await.ok().contains(">Undo</button>"));
+        let path = format!("{page}/cancel");
+        let reply = browser.fill(&format!("{path}?list=sort%3Dnet"), &path, &[]).await;
+        assert_eq!(reply.location(), format!("{page}?done=cancel&list=sort%3Dnet"));
+        let cancelled = browser.get(reply.location()).await;
+        assert!(cancelled.text.contains(">Undo</button>"), "{}", cancelled.text);
+        let undone = browser.send_form(&cancelled, &format!("{page}/reopen"), &[]).await;
+        assert_eq!(undone.location(), format!("{page}?done=reopen&list=sort%3Dnet"));
+        assert_eq!(office.load(&id).await["status"], "upcoming");
+        let text = browser.get(undone.location()).await.ok();
+        assert!(text.contains("Undone at once") && text.contains("href=\"/loads?sort=net\""), "{text}");
+        assert!(text.contains(&format!("href=\"{page}/edit?list=sort%3Dnet\"")), "{text}");
+    });
+}
+
 /// The first bytes of a JPEG, and a text.
 pub(crate) fn photograph(text: &str) -> Vec<u8> {
     let header = b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
@@ -184,7 +214,10 @@ fn the_picture_of_a_ticket_goes_from_the_driver_to_the_office() {
         let reply =
             driver.send_file(&reply, &path, &typed, ("", "application/octet-stream", Vec::new())).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
-        let page = office.browser("owen").await.get(&format!("/loads/{id}")).await.ok();
+        let owen = office.browser("owen").await;
+        let beside = owen.get(&format!("/loads/{id}/correct")).await.ok();
+        assert!(beside.contains("class=\"zoom\"") && beside.contains(">Turn<"), "{beside}");
+        let page = owen.get(&format!("/loads/{id}")).await.ok();
         let file = page.split("src=\"/files/").nth(1).unwrap().split('?').next().unwrap().to_owned();
         let reply = office.browser("owen").await.get(&format!("/files/{file}")).await;
         assert_eq!((reply.status, reply.header("content-type")), (200, "image/jpeg"));
@@ -253,6 +286,7 @@ fn files_come_through_the_console_with_the_headers_of_the_api() {
         for shown in ["ticket-1.jpg", "drawing.svg", &format!("src=\"/files/{ticket}?width=640\"")] {
             assert!(text.contains(shown), "{shown}: {text}");
         }
+        assert_eq!(text.matches("class=\"zoom\"").count(), 2, "all pictures can be enlarged: {text}");
         let reply = browser.get(&format!("/files/{picture}")).await;
         assert_eq!(reply.header("content-security-policy"), "sandbox");
         assert_eq!(reply.header("x-content-type-options"), "nosniff");

@@ -168,7 +168,7 @@ fn log_ins_of_several_tabs_succeed_in_any_order() {
         let reply = provided.come_back(&browser, &begun[0].1).await;
         assert!(reply.status == 400 && reply.text.contains("Begin again"), "{}", reply.text);
         let other = Browser::new(&provided.console.url);
-        let url = provided.begin(&browser, "/").await;
+        let url = provided.begin(&Browser::new(&provided.console.url), "/").await;
         assert_eq!(provided.come_back(&other, &url).await.status, 400);
         for query in ["", "?state=&code=x", "?state=x&code=x", "?error=access_denied&state=x"] {
             assert_eq!(other.get(&format!("/login/callback{query}")).await.status, 400, "{query}");
@@ -244,15 +244,19 @@ fn an_expired_token_is_refreshed_once_for_all_requests() {
         assert_ne!(tabs[0].cookies(), expired);
         assert_eq!(tabs[0].get("/").await.status, 200);
 
-        // Another replica comes too late: it leads to the log-in, and leaves the cookie alone.
+        // Another replica comes too late: it leads to the log-in, and leaves the cookie alone. By then, the browser has
+        // the cookie of the first one, and is led back.
         let replica = RunningConsole::start(provided.settings.clone()).await;
         provided.tokens(|tokens| tokens.refuses_refresh = true);
         let late = Browser::new(&replica.url);
         late.set_cookies(&expired);
-        let reply = late.get("/").await;
+        let reply = late.get("/loads").await;
         assert_eq!((reply.status, reply.header("set-cookie")), (303, ""), "{}", reply.text);
+        assert_eq!(late.get(reply.location()).await.status, 200, "nobody is logged in");
         late.set_cookies(&tabs[0].cookies());
+        assert_eq!(late.get(reply.location()).await.location(), "/loads", "and not to the provider");
         assert_eq!(late.get("/").await.status, 200, "replicas share the keys");
+        assert_eq!(late.get("/login").await.status, 200, "whoever wants to can log in again");
     });
 }
 
@@ -299,6 +303,21 @@ fn log_out_ends_the_session_of_the_provider_by_a_page() {
         let browser = without.log_in().await;
         let reply = browser.fill("/", "/logout", &[]).await;
         assert!(reply.text.contains("Log in again") && !reply.text.contains("http-equiv"), "{}", reply.text);
+    });
+}
+
+#[test]
+fn log_out_works_with_a_dead_refresh_token() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        let browser = provided.log_in().await;
+        let page = browser.get("/").await;
+        provided.tokens(|tokens| (tokens.lifetime, tokens.refuses_refresh) = (1, true));
+        let other = provided.log_in().await;
+        tokio::time::sleep(Duration::from_millis(1_200)).await;
+        let reply = other.send_form(&page, "/logout", &[]).await;
+        assert!(reply.status == 200 && reply.text.contains("id_token_hint=ey"), "{}", reply.text);
+        assert!(!other.cookies().contains("session"), "{}", other.cookies());
     });
 }
 
