@@ -29,8 +29,8 @@ pub struct Settings {
     /// The issuer of the OpenID Connect provider, exactly as it names itself. Its metadata is at
     /// `/.well-known/openid-configuration`.
     pub provider_url: Option<String>,
-    /// Where the console reaches the provider, if not at `provider_url`, which browsers use: requests to URLs that begin
-    /// with the issuer go here instead.
+    /// Where the console reaches the provider, if not at `provider_url`, which browsers use: requests to URLs that
+    /// begin with the issuer go here instead.
     pub provider_internal_url: Option<String>,
     /// Id of the client at the provider. Its redirect URL is `server.public_url` and `/login/callback`.
     pub client_id: Option<String>,

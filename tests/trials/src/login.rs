@@ -1,5 +1,5 @@
-//! `login`: the OpenID provider of the Compose profile `login`, which is LemonLDAP::NG of this machine's packages with the
-//! files of deploy/login, behind nginx as in docker-compose.yml. In a browser, invited people choose a password, land in
+//! `login`: the OpenID provider of the Compose profile `login`, which is LemonLDAP::NG of this machine's packages with
+//! the files of deploy/login, behind nginx as in docker-compose.yml. In a browser, invited people choose a password, land in
 //! the console, add a passkey, log out, come back, leave, and log in on the docs pages. Services and console have the
 //! settings of docker-compose.yml with deploy/login/env.
 
@@ -23,6 +23,7 @@ use testkit::processes::trial::Trial;
 
 use crate::browser::{Browser, Page, log_in, try_out};
 use crate::deploy::compose::Compose;
+use crate::provider::{PASSWORD, choose_password, link, log_out, person, sign_in};
 use crate::replicas::deployment::Proxy;
 
 /// What deploy/login/env names, and docker-compose.yml by default.
@@ -37,8 +38,6 @@ const PEOPLE: [(&str, &str, &str, &str); 4] = [
     ("ruth", "hereford-haulage", "Hereford Haulage", ""),
     ("anna", "drover", "Drover", "admin"),
 ];
-/// The password that people choose.
-pub const PASSWORD: &str = "correct horse battery é";
 
 /// Runs the trial.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
@@ -280,58 +279,6 @@ fn restore(
     sign_in(browser, &page, "carys", PASSWORD)?;
     let shown = person(browser, &page, public_url)?;
     trial.expect(shown == "carys, Penybont Farm", "after a restore", shown, "Penybont Farm")
-}
-
-/// Returns the link in what `people` prints.
-pub fn link(printed: &str) -> Result<String> {
-    let link = printed.lines().find(|line| line.starts_with("http"));
-    link.map(str::to_owned).with_context(|| format!("there is no link in: {printed}"))
-}
-
-/// Chooses a password on the page of a link.
-pub fn choose_password(browser: &mut Browser, page: &Page, password: &str) -> Result<()> {
-    browser.wait(
-        page,
-        "document.readyState === 'complete' && document.querySelector('#newpassword') !== null",
-    )?;
-    for field in ["newpassword", "confirmpassword"] {
-        browser.evaluate(page, &format!("document.querySelector('#{field}').value = {}", json!(password)))?;
-    }
-    submit(browser, page, "document.querySelector('#password [type=submit]')")
-}
-
-/// Logs in on the provider's page.
-pub fn sign_in(browser: &mut Browser, page: &Page, user: &str, password: &str) -> Result<()> {
-    browser
-        .wait(page, "document.readyState === 'complete' && document.querySelector('#userfield') !== null")?;
-    for (field, value) in [("userfield", user), ("passwordfield", password)] {
-        browser.evaluate(page, &format!("document.querySelector('#{field}').value = {}", json!(value)))?;
-    }
-    submit(browser, page, "document.querySelector('#lform [type=submit]')")
-}
-
-/// Clicks a button and waits for the next page.
-fn submit(browser: &mut Browser, page: &Page, button: &str) -> Result<()> {
-    browser.evaluate(page, "window.isOld = true")?;
-    browser.click(page, button)?;
-    browser.wait(page, "window.isOld !== true && document.readyState === 'complete'").map(drop)
-}
-
-/// Waits for a page of the console, and returns the person and the organisation that it shows.
-pub fn person(browser: &mut Browser, page: &Page, public_url: &str) -> Result<String> {
-    let script = format!(
-        "location.origin === {} && document.querySelector('.who b')
-            && [...document.querySelectorAll('.who b, .who small')].map((part) => part.innerText).join(', ')",
-        json!(public_url)
-    );
-    Ok(browser.wait(page, &script)?.as_str().unwrap_or_default().to_owned())
-}
-
-/// Logs out of the console, and waits until the provider has sent the browser back.
-fn log_out(browser: &mut Browser, page: &Page, public_url: &str) -> Result<()> {
-    browser.navigate(page, &format!("{public_url}/"))?;
-    browser.click(page, "document.querySelector('form[action=\"/logout\"] button')")?;
-    browser.wait(page, "location.pathname === '/logged-out' && document.readyState === 'complete'").map(drop)
 }
 
 const SHUTDOWN: ShutdownSignals = &[(Signal::TERM, 10), (Signal::KILL, 5)];

@@ -16,6 +16,7 @@ mod ledger;
 mod login;
 mod markdown;
 mod observability;
+mod provider;
 mod receiver;
 mod replicas;
 mod restore;

@@ -18,7 +18,7 @@ use crate::console::choose;
 use crate::deploy::docker::images::docker;
 use crate::deploy::docker::project::Project;
 use crate::ledger::Ledger;
-use crate::login;
+use crate::provider;
 use crate::traffic::{Client, Traffic, Workload, new_prefix};
 
 /// Time until all requests succeed, before and after.
@@ -230,8 +230,8 @@ const VISITS: [(&str, &str, &str, &str, &str, &str, &str); 3] = [
     ("livestock", "carys", "penybont-farm", "", "find_settings", "403", "This needs the role admin."),
 ];
 
-/// Replaces the test tokens by the OpenID provider, invites people there, and lets them log in to the console and on the
-/// docs pages.
+/// Replaces the test tokens by the OpenID provider, invites people there, and lets them log in to the console and on
+/// the docs pages.
 pub fn log_in_at_provider(trial: &Trial<'_>, project: &mut Project<'_>) -> Result<()> {
     let begun = Instant::now();
     project.start_login()?;
@@ -246,10 +246,10 @@ pub fn log_in_at_provider(trial: &Trial<'_>, project: &mut Project<'_>) -> Resul
         if !role.is_empty() {
             arguments.extend(["--role", role]);
         }
-        let page = browser.open(&login::link(&project.invite(&arguments)?)?)?;
-        login::choose_password(&mut browser, &page, login::PASSWORD)?;
-        login::sign_in(&mut browser, &page, user, login::PASSWORD)?;
-        let shown = login::person(&mut browser, &page, &project.base())?;
+        let page = browser.open(&provider::link(&project.invite(&arguments)?)?)?;
+        provider::choose_password(&mut browser, &page, provider::PASSWORD)?;
+        provider::sign_in(&mut browser, &page, user, provider::PASSWORD)?;
+        let shown = provider::person(&mut browser, &page, &project.base())?;
         let figure = format!("{shown} after {:.1} s", begun.elapsed().as_secs_f64());
         trial.expect(
             shown == format!("{user}, {org}"),
@@ -258,7 +258,7 @@ pub fn log_in_at_provider(trial: &Trial<'_>, project: &mut Project<'_>) -> Resul
             org,
         )?;
         let page = browser.open(&format!("{}/{service}/docs/", project.base()))?;
-        log_in(&mut browser, &page, user, login::PASSWORD)
+        log_in(&mut browser, &page, user, provider::PASSWORD)
             .with_context(|| format!("{user} at the docs page of {service}"))?;
         let [url, shown, body] = try_out(&mut browser, &page, operation)?;
         let prefix = format!("{}/{service}/v1/", project.base());
