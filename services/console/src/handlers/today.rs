@@ -19,8 +19,9 @@ use crate::views::{Section, page as document};
 
 /// Rejected loads that the page names.
 const MAX_REJECTED: &str = "5";
-/// Loads that await acceptance, among which the page looks for weights outside the tolerance: the API has no filter for
-/// them.
+/// The days before today whose deliveries the page searches for weights outside the tolerance, and the most loads: the
+/// API has no filter for them.
+const PROVEN_DAYS: u64 = 6;
 const MAX_PROVEN: &str = "100";
 /// Loads outside the tolerance that the page names.
 const MAX_OUTSIDE: usize = 5;
@@ -83,7 +84,14 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     let before = TileQuery::statuses("", &["completed"], (clock, Some(last_week)));
     let days = TileQuery::statuses("", &["completed"], (clock, Some((today - Days::new(DAYS - 1), today))));
     let rejected = [("f:status", "rejected"), ("limit", MAX_REJECTED)];
-    let proven = [("awaitsAcceptance", "true"), ("f:status", "completed"), ("limit", MAX_PROVEN)];
+    let since = clock.from(today - Days::new(PROVEN_DAYS));
+    let proven = [
+        ("f:status", "completed"),
+        ("startDateISO", since.as_str()),
+        ("sortBy", "deliveryDateISO"),
+        ("sortDesc", "true"),
+        ("limit", MAX_PROVEN),
+    ];
 
     let (tiles, before, days, rejected, proven, waiting, position) = futures_util::join!(
         join_all(queries.iter().map(|query| query.sums(&caller, &[]))),

@@ -23,7 +23,7 @@ pub(crate) struct TodayView<'a> {
     /// Sums of what was delivered, by day.
     pub(crate) days: Option<&'a [Group]>,
     pub(crate) rejected: &'a [Load],
-    /// Loads that await acceptance, and whose delivered weight is outside the tolerance.
+    /// Loads of the last days whose delivered weight is outside the tolerance.
     pub(crate) outside: &'a [Load],
     /// What waits for somebody besides loads.
     pub(crate) waiting: &'a [Waiting],

@@ -18,6 +18,7 @@ mod moderation;
 mod new_loads;
 mod openid;
 mod safety;
+mod today;
 
 use common::config::{Server, SiteConfig};
 use common::{Running, start_site};

@@ -11,9 +11,11 @@ use crate::browser::{Browser, Page};
 /// A job: what it is, and how it is done.
 type Job = (&'static str, fn(&mut Office<'_>, &mut Browser) -> Result<()>);
 
-const JOBS: [Job; 7] = [
+const JOBS: [Job; 9] = [
     ("Today: each tile leads to the list that it counts", tiles),
     ("Loads: a filter, a load, the next one, and back", list_and_back),
+    ("Loads: select, live changes and their pause, a search after the log-in ended", list_in_the_browser),
+    ("Escape leaves a form, and changes are asked about", escape),
     ("Load: note, send to a driver, collect, prove", prove),
     ("Load: two people edit it, and only what both changed is asked about", two_people),
     ("a form is sent twice by a double click", double_click),
@@ -80,6 +82,60 @@ fn list_and_back(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     let after = browser.evaluate(&page, rows)?;
     ensure!(before == after, "{before} rows, and {after} after going back");
     Ok(())
+}
+
+fn list_in_the_browser(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/loads?status=upcoming")?;
+    super::screens::emulate(browser, &page, (1000, 700), "light")?;
+    browser.navigate(&page, &office.url("/loads?status=upcoming")?)?;
+    let bottom =
+        browser.evaluate(&page, "document.querySelector('.scroll').getBoundingClientRect().bottom")?;
+    ensure!(bottom.as_f64() <= Some(700.0), "the sideways scroll bar is at {bottom} of 700 px");
+    for (row, with_shift) in [(0, false), (3, true)] {
+        let click = format!("new MouseEvent('click', {{bubbles: true, shiftKey: {with_shift}}})");
+        let boxes = "document.querySelectorAll('input[name=ids]')";
+        browser.evaluate(&page, &format!("{boxes}[{row}].dispatchEvent({click})"))?;
+    }
+    see(browser, &page, "4 selected")?;
+    // Both tabs show a change, rows do not move, and a pause holds the next change back.
+    let second = browser.open_beside(&page, &office.url("/loads?status=upcoming")?)?;
+    browser.watch(&second)?;
+    let rows = "[...document.querySelectorAll('tbody tr')].map((row) => row.dataset.id).join()";
+    let before = browser.evaluate(&page, rows)?;
+    let ids: Vec<_> = before.as_str().context("no rows")?.split(',').map(str::to_owned).collect();
+    let [first, other] = [0, 1].map(|row| format!("/v1/loads/{}/notes", ids[row]));
+    let owen = office.token("owen", "border-grain");
+    office.write(&first, &owen, json!({"text": "Gate 3"}))?;
+    for page in [&page, &second] {
+        see(browser, page, "1 changed.")?;
+        ensure!(browser.evaluate(page, rows)? == before, "rows moved");
+    }
+    press(browser, &page, "Pause")?;
+    office.write(&other, &owen, json!({"text": "Gate 4"}))?;
+    see(browser, &second, "2 changed.")?;
+    see(browser, &page, "1 changed.")?;
+    press(browser, &page, "Go on")?;
+    see(browser, &page, "2 changed.")?;
+    browser.command(&page, "Network.clearBrowserCookies", &json!({}))?;
+    fill(browser, &page, "#search", "BG-1")?;
+    see(browser, &page, "Log in again")?;
+    let typed = browser.evaluate(&page, "document.querySelector('#search').value")?;
+    ensure!(typed == json!("BG-1"), "{typed}");
+    Ok(())
+}
+
+fn escape(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let load = office.create_load("BG-JOB-5")?;
+    let page = visit(office, browser, "owen", &format!("/loads/{load}/edit"))?;
+    fill(browser, &page, "#f-reference", "CHANGED")?;
+    let leave = "const event = new Event('beforeunload', {cancelable: true}); dispatchEvent(event);";
+    let is_asked =
+        browser.evaluate(&page, &format!("(() => {{ {leave} return event.defaultPrevented; }})()"))?;
+    ensure!(is_asked == json!(true), "leaving with changes is not asked about");
+    fill(browser, &page, "#f-reference", "BG-JOB-5")?;
+    let key = "new KeyboardEvent('keydown', {key: 'Escape', bubbles: true})";
+    browser.evaluate(&page, &format!("document.querySelector('#f-reference').dispatchEvent({key})"))?;
+    browser.wait(&page, "!location.pathname.endsWith('/edit')").map(drop)
 }
 
 fn prove(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {

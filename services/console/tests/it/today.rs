@@ -1,0 +1,68 @@
+//! The page of today, and what is done besides what is to do.
+
+use super::market::create_listing;
+use super::*;
+
+/// Proves a load as its haulier.
+async fn prove(office: &Office, id: &str, net: f64) {
+    let proof = json!({"weightNet": net, "ticketNumber": "T", "vehicleRegistration": "VX", "files": []});
+    let path = format!("/v1/loads/{id}/proof-of-delivery");
+    office.logistics.post(&path).by(&ruth()).json(&proof).send().await.ok();
+}
+
+#[test]
+fn what_needs_somebody_is_named_and_linked() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let today = chrono::Utc::now().date_naive().to_string();
+        for (reference, net, day) in
+            [("SHORT", 27.1, &*today), ("RIGHT", 29.1, &today), ("OLD", 27.1, "2026-01-05")]
+        {
+            let id = office.create_load(&json!({"reference": reference, "deliveryDateISO": day})).await;
+            prove(&office, &id, net).await;
+        }
+        let page = office.browser("owen").await.get("/").await.ok();
+        let (_, needs) = page.split_once("Needs somebody").unwrap();
+        assert!(needs.contains("SHORT") && needs.contains("\u{2212}1.90 t"), "{needs}");
+        assert!(!needs.contains("RIGHT") && !needs.contains("OLD"), "within the tolerance, or old: {needs}");
+        assert!(page.contains("data-live=\"*\""), "{page}");
+
+        let listing = create_listing(&office, "sheep", &json!({})).await;
+        for buyer in ["tom", "huw"] {
+            let enquiry = json!({"message": "Sound?", "name": buyer, "phone": "01432 100000"});
+            let path = format!("/v1/listings/{listing}/enquiries");
+            let buyer = user(buyer, "wye-valley-farm", "Wye Valley Farm");
+            office.livestock.post(&path).by(&buyer).json(&enquiry).send().await.ok();
+        }
+        let page = office.browser("carys").await.get("/").await.ok();
+        let (before, after) = page.split_once("2 enquiries about your listings").unwrap();
+        assert!(!before.contains("enquirys") && after.contains("href=\"/market/enquiries\""), "{page}");
+    });
+}
+
+#[test]
+fn done_loads_stand_apart_on_the_board() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let bare = json!({"reference": "DONE", "pickupPostcode": null, "dropoffPostcode": null});
+        let id = office.create_load(&bare).await;
+        prove(&office, &id, 29.0).await;
+        let page = office.browser("ruth").await.get("/board?day=2026-08-03&by=driver").await.ok();
+        let (open, done) = page.split_once("Done without a driver").unwrap_or_else(|| panic!("{page}"));
+        assert!(open.contains("No driver yet") && !open.contains(">DONE"), "{page}");
+        assert!(done.contains(">DONE") && !page.contains("? \u{2192} ?"), "{page}");
+    });
+}
+
+#[test]
+fn an_organiser_that_is_always_the_own_one_is_no_column() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        office.create_load(&json!({})).await;
+        let organiser = "<a href=\"/loads?sort=organiser\">";
+        let browser = office.browser("owen").await;
+        assert!(!browser.get("/loads").await.ok().contains(organiser));
+        assert!(browser.get("/loads?col=organiser").await.ok().contains("Border Grain Merchants</td>"));
+        assert!(office.browser("ruth").await.get("/loads").await.ok().contains(organiser));
+    });
+}
