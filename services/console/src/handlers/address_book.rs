@@ -53,7 +53,7 @@ pub(super) async fn list_drivers(
 }
 
 /// Returns the entry of whom somebody means who types an id or a name. `None` if the address book has nobody or several
-/// of this name.
+/// with it: a name that was once sent as an id is in the address book too.
 async fn find_entry(caller: &Caller<'_>, kind: Kind, typed: &str) -> Result<Option<Entry>, CallError> {
     let found = match kind {
         Kind::Driver => list_drivers(caller, Some(typed)).await.map(|reply| reply.value),
@@ -68,16 +68,13 @@ async fn find_entry(caller: &Caller<'_>, kind: Kind, typed: &str) -> Result<Opti
         Err(CallError::Refused(_)) => Vec::new(),
         Err(error) => return Err(error),
     };
-    if let Some(known) = entries.iter().find(|(id, _)| id == typed) {
-        return Ok(Some(known.clone()));
-    }
     let folded = fold(typed);
-    let mut same = entries.into_iter().filter(|(_, name)| fold(name) == folded);
+    let mut same = entries.into_iter().filter(|(id, name)| id == typed || fold(name) == folded);
     Ok(same.next().filter(|_| same.next().is_none()))
 }
 
-/// Returns the fields with the ids of whom they name. `named`: the fields that name organisations and drivers. Those that
-/// are empty, as they were, or confirmed to be an id (see [`sure`]) stay as they are.
+/// Returns the fields with the ids of whom they name. `named`: the fields that name organisations and drivers. Those
+/// that are empty, as they were, or confirmed to be an id (see [`sure`]) stay as they are.
 ///
 /// # Errors
 /// The fields that name nobody or several, or the address book cannot be read.

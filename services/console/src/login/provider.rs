@@ -272,8 +272,8 @@ fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64, before: Option<&S
     }
 }
 
-/// Returns how long an access token is used whose response names this lifetime. A person who is locked at the provider is
-/// out when the token is refreshed.
+/// Returns how long an access token is used whose response names this lifetime. A person who is locked at the provider
+/// is out when the token is refreshed.
 fn lifetime(named: Option<Duration>, can_refresh: bool) -> Duration {
     let named = named.unwrap_or(DEFAULT_LIFETIME);
     if can_refresh { named.min(MAX_LIFETIME) } else { named }

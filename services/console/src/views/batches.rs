@@ -19,7 +19,7 @@ pub(crate) fn list(batches: &[StoredBatch], next: Option<&str>, clock: Clock, ma
             @if batches.is_empty() { p.pad.muted { "There are none yet." } } @else {
                 div.scroll tabindex="0" role="region" aria-label="Imports of the past" { table {
                     thead { tr {
-                        th { "When" } th { "File" } th { "By" } th.num { "New" } th.num { "Changed" } th {}
+                        th { "When" } th { "File" } th { "By" } th.num { "New" } th.num { "Changed" } th { span.hidden { "Undo" } }
                     } }
                     tbody {
                         @for batch in batches {

@@ -324,8 +324,8 @@ pub(crate) fn member_value(clock: Clock, name: &str, value: &serde_json::Value) 
     })
 }
 
-/// Returns the pictures of a load, those of tickets first, each of which can be enlarged and turned; `None` if there are
-/// none.
+/// Returns the pictures of a load, those of tickets first, each of which can be enlarged and turned; `None` if there
+/// are none.
 pub(crate) fn tickets(files: &[FileInfo], load: &Load) -> Option<Markup> {
     let mut images: Vec<_> = files.iter().filter(|file| file.content_type.starts_with("image/")).collect();
     images.sort_by_key(|file| file.kind != "weighbridge");

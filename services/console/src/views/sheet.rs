@@ -20,7 +20,7 @@ pub(crate) fn load_sheet(load: &Load, clock: Clock) -> Markup {
             (status(&load.status))
             div.actions { (print_button()) }
         }
-        article.card.pad.sheet {
+        article.card.pad.sheet tabindex="0" {
             dl {
                 dt { "Delivery" } dd.big { (clock.delivery(&load.delivery)) }
                 dt { "Commodity" } dd { (load.commodity.name) }

@@ -241,6 +241,11 @@ fn a_haulier_and_a_driver_are_named_as_people_name_them() {
         let by_id = [("driverId", "driver-megan"), ("sure.driverId", "driver-megan")];
         assert_eq!(dispatcher.send_form(&asked, &path, &by_id).await.status, 303);
         assert_eq!(dispatcher.send_form(&asked, &path, &[("driverId", "megan price")]).await.status, 303);
+        // A name that somebody confirmed to be an id makes the name ambiguous.
+        let as_id = [("driverId", "Megan Price"), ("sure.driverId", "Megan Price")];
+        assert_eq!(dispatcher.fill(&path, &path, &as_id).await.status, 303);
+        let ambiguous = dispatcher.send_form(&asked, &path, &[("driverId", "Megan Price")]).await;
+        assert_eq!(ambiguous.status, 400, "{}", ambiguous.text);
         let text = dispatcher.get(&format!("/loads/{sent}")).await.ok();
         assert!(
             text.contains("<li><span>Megan Price</span>") && text.contains("<ins>Megan Price</ins>"),

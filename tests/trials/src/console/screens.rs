@@ -110,7 +110,7 @@ const OF_DOCUMENTS: [(&str, &str, (u32, u32)); 4] = [
     ("driver-weights", "driver-weights", (360, 560)),
 ];
 /// The most bytes of a picture of the documents.
-const MAX_PICTURE_BYTES: u64 = 60_000;
+const MAX_PICTURE_BYTES: u64 = 75_000;
 
 /// Opens each screen, writes its pictures and checks it.
 pub(super) fn check(office: &Office<'_>, browser: &mut Browser, pictures: &Path) -> Result<()> {
