@@ -1,7 +1,7 @@
-//! `login`: the OpenID provider of the Compose profile `login`, which is LemonLDAP::NG of this machine's packages with
-//! the files of deploy/login, behind nginx as in docker-compose.yml. In a browser, invited people choose a password, land in
-//! the console, add a passkey, log out, come back, leave, and log in on the docs pages. Services and console have the
-//! settings of docker-compose.yml with deploy/login/env.
+//! `login`: the OpenID provider of the Compose profile `login`, which is LemonLDAP::NG of this machine's packages
+//! with the files of deploy/login, behind nginx as in docker-compose.yml. In a browser, invited people choose a
+//! password, land in the console, add a passkey, log out, come back, leave, and log in on the docs pages. Services
+//! and console have the settings of docker-compose.yml with deploy/login/env.
 
 use std::fs::{self, File};
 use std::path::Path;
