@@ -146,8 +146,8 @@ pub(crate) fn difference(from: Weight, to: Weight) -> (f64, String) {
     let percent = if from == 0.0 { 0.0 } else { (to - from) / from * 100.0 };
     let sign = |text: &str| if to - from > 0.0 && text != "0.00" { "+" } else { "" };
     let tonnes = number(to - from);
-    let rounded = number(percent);
-    let rounded = &rounded[..rounded.len() - 1];
+    // Without the sign of a rounded zero.
+    let rounded = format!("{:.1}", (percent * 10.0).round() / 10.0 + 0.0).replace('-', "\u{2212}");
     (percent, format!("{}{tonnes} t, {}{rounded} %", sign(&tonnes), sign(&tonnes)))
 }
 
