@@ -105,8 +105,9 @@ function send(form, submitter, fields) {
       const link = element("a", { href: "/login?to=/logged-in", target: "_blank" }, "Log in, in a new tab");
       return again("Your log-in has ended. Nothing is lost: log in, come back and go on.", link);
     }
-    if (request.status >= 500) return again("A service does not answer. Nothing is lost: try again in a minute.");
     const page = new DOMParser().parseFromString(request.responseText, "text/html");
+    const failed = request.status >= 500 || page.querySelector("[data-failed]");
+    if (failed) return again("A service does not answer. Nothing is lost: try again in a minute.");
     const main = page.querySelector("main");
     if (!main) return again(`The file was not accepted (${request.status}). It may be too large.`);
     document.querySelector("main").replaceWith(document.adoptNode(main));
@@ -158,8 +159,7 @@ async function attach(form, input, again) {
 
 function begin() {
   if (document.querySelector("[data-import-done]")) forget();
-  const refresh = document.querySelector("[data-refresh]")?.dataset.refresh;
-  if (refresh) setTimeout(() => location.assign(refresh), 5000);
+  setTimeout(() => document.querySelector("[data-again]")?.click(), 5000);
   const form = document.querySelector("form[data-import]");
   if (!form) return;
   const input = form.querySelector("[type=file]");

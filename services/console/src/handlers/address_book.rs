@@ -52,8 +52,8 @@ pub(super) async fn list_drivers(
     Ok(Reply { value, total: found.total, next: found.next })
 }
 
-/// Returns the entry of whom somebody means who types an id or a name. `None` if the address book has nobody or several
-/// with it: a name that was once sent as an id is in the address book too.
+/// Finds the entry for a typed id or name. Returns `None` if no entry or several match: a name that was once sent as an
+/// id has an entry of its own.
 async fn find_entry(caller: &Caller<'_>, kind: Kind, typed: &str) -> Result<Option<Entry>, CallError> {
     let found = match kind {
         Kind::Driver => list_drivers(caller, Some(typed)).await.map(|reply| reply.value),
@@ -73,8 +73,8 @@ async fn find_entry(caller: &Caller<'_>, kind: Kind, typed: &str) -> Result<Opti
     Ok(same.next().filter(|_| same.next().is_none()))
 }
 
-/// Returns the fields with the ids of whom they name. `named`: the fields that name organisations and drivers. Those
-/// that are empty, as they were, or confirmed to be an id (see [`sure`]) stay as they are.
+/// Replaces names by ids in the fields of `named`. Leaves a field as it is if it is empty, unchanged, or confirmed as an
+/// id (see [`sure`]).
 ///
 /// # Errors
 /// The fields that name nobody or several, or the address book cannot be read.

@@ -226,8 +226,10 @@ pub(super) async fn assign(console: Data<Console>, form: PostForm) -> Result<Htt
     }
     let is_of_driver = fields.get("by") == "driver";
     let kind = if is_of_driver { Kind::Driver } else { Kind::Organisation };
+    // Whoever is removed need not be named.
+    let fields_to_name: &[_] = if is_removal { &[] } else { &[("to", kind)] };
     let done = async {
-        let named = match with_ids(&caller, &fields, &[("to", kind)]).await? {
+        let named = match with_ids(&caller, &fields, fields_to_name).await? {
             Ok(named) => named,
             Err(errors) => return Ok(Err(errors)),
         };

@@ -117,10 +117,12 @@ async fn in_one_response(
         let Ok(answer) = tokio::time::timeout(wait, &mut page).await else {
             return Some((Ok(Bytes::from_static(b" ")), Some(page)));
         };
+        // The status is sent already, so the script finds a failure by this mark.
+        let mark: &[u8] = if answer.is_err() { b"<template data-failed></template>" } else { b"" };
         let response = answer.unwrap_or_else(|failure| failure_response(&failure));
         let body = to_bytes(response.into_body()).await;
-        let body = body.map_err(|error| io::Error::other(error.to_string()));
-        Some((body, None))
+        let body = body.map(|body| Bytes::from([&body, mark].concat()));
+        Some((body.map_err(|error| io::Error::other(error.to_string())), None))
     });
     let mut response = HttpResponse::Ok();
     response.content_type("text/html; charset=utf-8");

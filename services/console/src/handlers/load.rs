@@ -2,16 +2,15 @@
 
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
-use reqwest::Method;
-use serde_json::json;
 
 use super::address_book::find_drivers;
 use super::events::find_position;
+use super::files::resolve;
 use super::loads::borrowed;
 use super::{html, new_key, optional};
 use crate::Console;
 use crate::api::model::{Driver, Event, FileInfo, Load};
-use crate::api::{CallError, Caller, Reply, Service, Write, segment};
+use crate::api::{CallError, Caller, Reply, Service, segment};
 use crate::fields::Fields;
 use crate::loads::{Action, LIST, ListQuery, offered, warning_sentence};
 use crate::user::{Failure, User};
@@ -81,7 +80,7 @@ pub(super) async fn page(
         can_undo: ["cancel", "prove", "reject"].contains(&parameters.get("done")),
         key: &new_key(),
         warnings: &parameters.all("warning").into_iter().filter_map(warning_sentence).collect::<Vec<_>>(),
-        may_copy: user.person.organisation_id.is_some() && !user.person.is_viewer && !user.person.is_weigher,
+        may_copy: user.person.organisation_id.is_some() && user.person.may_write(),
     };
     Ok(html(&document(&user, Section::Loads, &load.reference, &view.markup())))
 }
@@ -119,16 +118,7 @@ pub(super) async fn find_files(
     load: &Load,
     missing: &mut Vec<String>,
 ) -> Result<Vec<FileInfo>, Failure> {
-    let ids = file_ids(load);
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let body = json!({"ids": ids, "brief": true});
-    let path = "/v1/files/resolve";
-    let found = caller.send_json(Service::System, Method::POST, path, Some(&body), Write::default()).await;
-    let found = found.map(|value| Reply { value, total: None, next: None });
-    let found = optional(found, missing)?.map(|reply| reply.value).unwrap_or_default();
-    Ok(serde_json::from_value(found).unwrap_or_default())
+    resolve(caller, &file_ids(load), missing).await
 }
 
 /// Returns the addresses of the loads before and after this one in a page of a list. The last one of a page is followed

@@ -30,8 +30,8 @@ impl Column {
         Self { id: String::new(), name: name.to_owned(), loads, note }
     }
 
-    /// Returns false for a haulier without an id, nobody of which has access, and for columns of loads that cannot be
-    /// assigned.
+    /// Returns true if loads can be dropped here: not for a haulier without an id, which nobody has access to, and not
+    /// in columns apart.
     fn is_target(&self) -> bool {
         !self.id.is_empty() || self.name.is_empty()
     }
