@@ -398,6 +398,6 @@ mod tests {
         let text = to_bytes(response.into_body()).await.ok().unwrap();
         let text = std::str::from_utf8(&text).unwrap();
         assert!(text.starts_with("  ") && text.trim().starts_with("<!DOCTYPE html>"), "{text}");
-        assert!(text.contains("There is no such page."), "{text}");
+        assert!(text.contains("There is no such page.") && text.ends_with("</template>"), "{text}");
     }
 }

@@ -90,6 +90,10 @@ fn a_haulier_assigns_loads_to_drivers() {
         assert!(!office.browser("driver-megan").await.get("/loads").await.ok().contains("BG-1"));
         let sheet = browser.get("/board/sheet?day=2026-08-03&driver=dai").await.ok();
         assert!(sheet.contains("BG-1"), "{sheet}");
+        // Whoever is removed need not be named, whatever stands in the field.
+        let removal = [("id", id.as_str()), ("from", "dai"), ("to", "nobody of the book"), ("remove", "on")];
+        let reply = browser.send_form(&page, "/board/assign", &removal).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
         // Viewers of nothing see nothing.
         let stranger = office.browser("silas").await;
         assert!(!stranger.get("/board?day=2026-08-03").await.ok().contains("BG-1"));
