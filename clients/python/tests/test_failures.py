@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import unittest
+from collections.abc import Callable
 from unittest import mock
 
 import httpx
@@ -100,7 +101,7 @@ class Retries(unittest.TestCase):
     def test_nobody_listens(self) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            url = f"http://127.0.0.1:{free.getsockname()[1]}"
+            url = f"http://user:secret-password@127.0.0.1:{free.getsockname()[1]}"
             with Drover(system=url, logistics=url, livestock=url, auth="secret-token", retry=QUICK) as client:
                 with self.assertRaises(errors.Unreachable) as caught:
                     client.loads.search(query="private words").page()
@@ -112,23 +113,58 @@ class Retries(unittest.TestCase):
             with self.assertRaises(errors.Unreachable):
                 client.files.download("file-1", io.BytesIO())
 
-    def test_a_lost_secret_is_replaced(self) -> None:
+    def test_a_lost_secret_is_not_rotated(self) -> None:
         hook = {
             **{"id": "hook-1", "events": ["load.created"], "url": "https://example.com/", "status": "active"},
             **{"scope": "own", "revision": 1, "createdAtUTC": "2026-02-01T00:00:00Z"},
             "updatedAtUTC": "2026-02-01T00:00:00Z",
         }
-        answers = in_turn(
-            Answer(drop=0), Answer(body=hook), Answer(body={**hook, "secret": "whsec_c2VjcmV0"})
-        )
-        with FakeServer(answers) as server, client_of(server) as client:
-            created = client.loads.webhooks.create("https://example.com/", ["load.created"])
-        self.assertEqual(created.secret, "whsec_c2VjcmV0")
-        self.assertNotIn("c2VjcmV0", repr(created))
-        self.assertEqual(server.asked[-1].path, "/v1/webhooks/hook-1/rotate-secret")
-        with FakeServer(in_turn(Answer(body=hook))) as server, client_of(server) as client:
-            with self.assertRaises(errors.UnexpectedResponse):
-                client.loads.webhooks.rotate_secret("hook-1")
+        account: dict[str, object] = {
+            **{"id": "account-1", "name": "bridge", "organisationId": "a", "roles": [], "clientId": "c"},
+            "createdAtUTC": "2026-02-01T00:00:00Z",
+        }
+        cases: list[tuple[Callable[[Drover], object], dict[str, object], str]] = [
+            (
+                lambda c: c.loads.webhooks.create("https://a.example/", ["load.created"]),
+                hook,
+                "hook-1 exists",
+            ),
+            (lambda c: c.loads.webhooks.rotate_secret("hook-1"), hook, "hook-1 was rotated"),
+            (lambda c: c.service_accounts.create("bridge"), account, "account-1 exists"),
+            (lambda c: c.service_accounts.rotate_secret("account-1"), account, "account-1 was rotated"),
+        ]
+        for call, body, message in cases:
+            answers = in_turn(Answer(drop=0), Answer(body=body))
+            with FakeServer(answers) as server, client_of(server) as client:
+                with self.assertRaisesRegex(errors.SecretLost, message) as caught:
+                    call(client)
+            self.assertEqual(caught.exception.id, body["id"])
+            self.assertEqual(len(server.asked), 2)
+
+    def test_every_failure_of_a_write_has_its_key(self) -> None:
+        def answer(ask: Asked) -> Answer:
+            if ask.path != "/v1/token":
+                return Answer(drop=0)
+            if len(server.asked) > 1:
+                return Answer(401, {"error": "invalid_client"})
+            return Answer(body={"access_token": "t", "token_type": "Bearer", "expires_in": 20})
+
+        with FakeServer(answer) as server, client_of(server, ClientCredentials("a", "b")) as client:
+            with self.assertRaises(errors.AuthenticationFailed) as refused:
+                client.loads.create(FORM)
+        self.assertEqual(refused.exception.idempotency_key, server.asked[1].headers["idempotency-key"])
+        calls: list[Callable[[Drover], object]] = [
+            lambda c: c.loads.create(FORM),
+            lambda c: c.files.upload(b"x", "image"),
+            lambda c: c.files.links(["file-1"]),
+        ]
+        bodies: list[object] = [b"<html>", [{}]]
+        for body in bodies:
+            for call in calls:
+                with FakeServer(in_turn(Answer(body=body))) as server, client_of(server) as client:
+                    with self.assertRaises(errors.UnexpectedResponse) as caught:
+                        call(client)
+                self.assertEqual(caught.exception.idempotency_key, server.asked[0].headers["idempotency-key"])
 
 
 class Errors(unittest.TestCase):
@@ -167,6 +203,15 @@ class Errors(unittest.TestCase):
             with self.assertRaises(errors.ValidationFailed) as caught:
                 client.loads.create(FORM)
         self.assertEqual(caught.exception.validation[0].to_json(), entry)
+
+    def test_fields_of_another_kind_are_ignored(self) -> None:
+        for entries in ([{"field": "weight"}], 7):
+            answer = refusal(400, "validation_failed")
+            answer.body["validation"] = entries
+            with FakeServer(in_turn(answer)) as server, client_of(server) as client:
+                with self.assertRaises(errors.ValidationFailed) as caught:
+                    client.loads.create(FORM)
+            self.assertEqual(caught.exception.validation, [])
 
     def test_a_page_of_a_proxy_is_an_error(self) -> None:
         page = Answer(404, b"<html>", {"Content-Type": "text/html"})

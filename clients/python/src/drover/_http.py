@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from typing_extensions import get_type_hints
 
 from ._model import Model
-from .errors import ApiError, UnexpectedResponse, Unreachable
+from .errors import ApiError, DroverError, UnexpectedResponse, Unreachable
 from .models.system import ActionResult
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -40,17 +40,17 @@ class Retry:
     attempts: int = 4
     """How often a request is sent in all."""
     first_pause: float = 0.5
-    """The longest first pause in seconds. Each further one is twice as long; a random part of it is waited."""
+    """Upper bound of the first pause in seconds; doubles with each retry, with jitter."""
     longest_pause: float = 30.0
     """The longest pause in seconds. A service that asks for a longer one is not waited for."""
 
     def pause(self, attempt: int, error: Exception) -> float | None:
         """Returns the seconds to wait after an attempt (from 0) that failed, or `None` to give up."""
         longest = min(self.longest_pause, self.first_pause * 2.0 ** min(attempt, 16))
-        asked = error.retry_after if isinstance(error, ApiError) and error.retry_after is not None else 0.0
-        if asked > self.longest_pause:
+        retry_after = (error.retry_after if isinstance(error, ApiError) else None) or 0.0
+        if retry_after > self.longest_pause:
             return None
-        return asked + longest * random.uniform(0.5, 1)
+        return retry_after + longest * random.uniform(0.5, 1)
 
 
 def is_transient(error: Exception, repeatable: bool) -> bool:
@@ -62,11 +62,19 @@ def is_transient(error: Exception, repeatable: bool) -> bool:
 
 
 def unreachable(request: httpx.Request, error: httpx.RequestError) -> Unreachable:
-    """Returns the exception of a request without an answer. It does not contain the query, which may be private."""
-    place = f"{request.method} {request.url.copy_with(query=None)}"
-    failure = Unreachable(f"{place}: {type(error).__name__} {error}")
-    failure.idempotency_key = request.headers.get("Idempotency-Key")
-    return failure
+    """Returns the exception of a request without an answer. It contains neither the query nor a password."""
+    place = f"{request.method} {request.url.copy_with(query=None, userinfo=b'')}"
+    return Unreachable(f"{place}: {type(error).__name__} {error}")
+
+
+@contextmanager
+def with_key(request: httpx.Request) -> Iterator[None]:
+    """Adds the idempotency key of a request to an exception."""
+    try:
+        yield
+    except DroverError as error:
+        error.idempotency_key = request.headers.get("Idempotency-Key")
+        raise
 
 
 def segment(id: str) -> str:

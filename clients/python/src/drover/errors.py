@@ -24,6 +24,22 @@ class UnexpectedResponse(DroverError):
     """The service answered successfully, but not with what its document promises."""
 
 
+class SecretLost(DroverError):
+    """A webhook or service account has a new secret, but the answer that contained it was lost."""
+
+    id: str
+    """The id of the webhook or service account."""
+
+    def __init__(self, id: str, *, rotated: bool) -> None:
+        super().__init__(
+            f"the secret of {id} was rotated, but the answer with the new one was lost. The previous one works for "
+            "24 hours, or until you rotate again: do that when you can replace it at once"
+            if rotated
+            else f"{id} exists, but the answer with its secret was lost: unless you have the secret, call rotate_secret"
+        )
+        self.id = id
+
+
 class InvalidSignature(DroverError):
     """A webhook was not signed with the secret, or too long ago: answer 400 and ignore its body."""
 
@@ -56,19 +72,17 @@ class ApiError(DroverError):
     retry_after: float | None
     """The seconds after which the service wants to be asked again."""
 
-    def __init__(self, response: httpx.Response) -> None:
-        try:
-            answer = response.json()
-        except ValueError:
-            answer = None
-        answer = answer if isinstance(answer, dict) else {}
+    def __init__(self, response: httpx.Response, answer: dict[str, Any]) -> None:
         body = answer.get("body")
         self.status = response.status_code
         self.code = str(answer.get("code", ""))
         self.message = str(answer.get("message", response.reason_phrase))
         self.body = body if isinstance(body, dict) else {}
         self.reason = self.body.get("reason")
-        self.validation = [FieldError.model_validate(entry) for entry in answer.get("validation") or []]
+        try:
+            self.validation = [FieldError.model_validate(entry) for entry in answer.get("validation") or []]
+        except (TypeError, ValueError):  # A proxy may answer with JSON of its own.
+            self.validation = []
         self.request_id = self.body.get("requestId", response.headers.get("X-Request-Id"))
         self.retry_after = _seconds(response.headers.get("Retry-After"))
         super().__init__(f"{self.status} {self.code}: {self.message} (request {self.request_id})")
@@ -159,8 +173,13 @@ _BY_CODE: dict[str, type[ApiError]] = {
 
 def error_of(response: httpx.Response) -> ApiError:
     """Returns the exception for a response whose body was read."""
-    error = ApiError(response)
-    return _BY_CODE.get(error.code, _BY_STATUS.get(error.status, ApiError))(response)
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    answer = answer if isinstance(answer, dict) else {}
+    by_status = _BY_STATUS.get(response.status_code, ApiError)
+    return _BY_CODE.get(str(answer.get("code")), by_status)(response, answer)
 
 
 def _seconds(value: str | None) -> float | None:

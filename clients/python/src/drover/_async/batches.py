@@ -6,11 +6,11 @@ from typing import Any, BinaryIO
 import httpx
 from typing_extensions import Unpack
 
-from .._http import Progress, Source, filters_of, opened, parsed, query_of, segment
+from .._http import Progress, Source, filters_of, opened, query_of, segment
 from ..filters import ImportOptions
 from ..models.logistics import BatchCancellation, BatchResult, CancelForm, LoadBatch
 from .pages import AsyncPages, Format
-from .transport import LONG, AsyncService, json_of
+from .transport import UPLOAD_TIMEOUT_SECONDS, AsyncService, model_of
 
 
 class AsyncBatches:
@@ -36,7 +36,7 @@ class AsyncBatches:
         """
         form = {**filters_of(ImportOptions, options), "dryRun": dry_run or None}
         response = await self._post(file, name, form, progress, idempotency_key)
-        return parsed(BatchResult, json_of(response))
+        return model_of(BatchResult, response)
 
     async def problems(
         self,
@@ -79,5 +79,5 @@ class AsyncBatches:
                 data=dict(query_of(fields)),
                 files={"file": (name or own_name, content)},
                 idempotency_key=key,
-                timeout=httpx.Timeout(LONG, connect=10),
+                timeout=httpx.Timeout(UPLOAD_TIMEOUT_SECONDS, connect=10),
             )

@@ -18,8 +18,8 @@ class AsyncDrover:
 
     `system`, `logistics` and `livestock` are base URLs. `auth` is a token, a function that returns one (called for
     each request, and again once after a 401), or `ClientCredentials`; without it, only `places` works. `timeout` is
-    in seconds: of connecting, and between the bytes of an answer. Requests that are safe to repeat are, as `retry`
-    says. `http` is a client of httpx to send with, for example with a proxy; whoever made it closes it.
+    in seconds: of connecting, and between the bytes of an answer. `retry` governs retries. You close an `http` client
+    that you pass.
     """
 
     def __init__(

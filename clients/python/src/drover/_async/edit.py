@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
-from .._http import ModelT
 from .._model import Model
 from ..errors import PreconditionFailed
+from ..models.livestock import Listing, SavedSearch
+from ..models.livestock import Webhook as ListingWebhook
+from ..models.logistics import Load, Webhook
 from .transport import AsyncService
 
 PatchT = TypeVar("PatchT", bound=Model)
-Merge: TypeAlias = Callable[[PatchT, ModelT], PatchT | None]
+EditedT = TypeVar("EditedT", bound=Load | Listing | SavedSearch | Webhook | ListingWebhook)
+Merge: TypeAlias = Callable[[PatchT, EditedT], PatchT | None]
 """Gets the changes that were sent and the resource as others left it. Returns what to send, or `None` to give up."""
 MERGES = 5
 """How often changes are merged before the edit fails."""
@@ -17,15 +20,18 @@ MERGES = 5
 
 async def edit(
     service: AsyncService,
-    model: type[ModelT],
-    path: str,
+    model: type[EditedT],
+    path_of: Callable[[str], str],
+    resource: EditedT | str,
     changes: PatchT,
     revision: int | None,
-    merge: Merge[PatchT, ModelT] | None,
-) -> ModelT:
-    """Sends changes with the revision that they were made from, by default the present one."""
+    merge: Merge[PatchT, EditedT] | None,
+) -> EditedT:
+    """Sends changes with `revision`, by default that of the resource, or the present one of an id."""
+    path = path_of(resource if isinstance(resource, str) else resource.id)
     if revision is None:
-        revision = revision_of(await service.one(model, "GET", path))
+        known = await service.one(model, "GET", path) if isinstance(resource, str) else resource
+        revision = known.revision
     for _ in range(MERGES):
         try:
             return await service.one(model, "PATCH", path, body=changes, revision=revision)
@@ -36,10 +42,5 @@ async def edit(
             merged = merge(changes, theirs)
             if merged is None:
                 raise
-            changes, revision = merged, revision_of(theirs)
+            changes, revision = merged, theirs.revision
     return await service.one(model, "PATCH", path, body=changes, revision=revision)
-
-
-def revision_of(resource: Model) -> int:
-    """Returns the revision of a load, listing, webhook or saved search."""
-    return int(getattr(resource, "revision"))  # noqa: B009

@@ -36,7 +36,7 @@ from ..models.livestock import (
     WorkingDogForm,
 )
 from .edit import Merge, edit
-from .feed import SILENCE, follow
+from .feed import STREAM_TIMEOUT_SECONDS, follow
 from .pages import AsyncPages, AsyncSearch
 from .transport import AsyncService
 from .webhooks import AsyncWebhooks
@@ -111,9 +111,7 @@ class AsyncListings:
         returns the changes to send instead, or `None` to give up. Raises `PreconditionFailed` if it does, or without
         `merge`.
         """
-        known = listing.revision if isinstance(listing, Listing) and revision is None else revision
-        id = listing.id if isinstance(listing, Listing) else listing
-        return await edit(self._service, Listing, listing_path(id), changes, known, merge)
+        return await edit(self._service, Listing, listing_path, listing, changes, revision, merge)
 
     async def publish(self, id: str, *, revision: int | None = None) -> ActionResult:
         """Shows a draft to everybody."""
@@ -199,7 +197,7 @@ class AsyncListings:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = _feed_filters(scope, types, include_listing, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        timeout = httpx.Timeout(STREAM_TIMEOUT_SECONDS + (wait or 0), connect=10)
         return await self._service.one(ListingFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 
@@ -239,9 +237,7 @@ class AsyncSavedSearches:
         merge: Merge[SavedSearchPatch, SavedSearch] | None = None,
     ) -> SavedSearch:
         """Changes a search, as `listings.edit` does a listing. Its revision also grows with new matches."""
-        known = search.revision if isinstance(search, SavedSearch) and revision is None else revision
-        id = search.id if isinstance(search, SavedSearch) else search
-        return await edit(self._service, SavedSearch, _search_path(id), changes, known, merge)
+        return await edit(self._service, SavedSearch, _search_path, search, changes, revision, merge)
 
     async def delete(self, id: str, *, revision: int | None = None) -> ActionResult:
         """Deletes a search."""

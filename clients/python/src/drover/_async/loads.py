@@ -38,7 +38,7 @@ from ..models.logistics import (
 )
 from .batches import AsyncBatches
 from .edit import Merge, edit
-from .feed import SILENCE, follow
+from .feed import STREAM_TIMEOUT_SECONDS, follow
 from .pages import AsyncPages, AsyncSearch, Format
 from .transport import AsyncService
 from .webhooks import AsyncWebhooks
@@ -123,9 +123,7 @@ class AsyncLoads:
         id. If somebody has edited the load since, `merge` gets these changes and the load as it is now, and returns
         the changes to send instead, or `None` to give up. Raises `PreconditionFailed` if it does, or without `merge`.
         """
-        known = load.revision if isinstance(load, Load) and revision is None else revision
-        id = load.id if isinstance(load, Load) else load
-        return await edit(self._service, Load, load_path(id), changes, known, merge)
+        return await edit(self._service, Load, load_path, load, changes, revision, merge)
 
     async def cancel(self, id: str, reason: str | None = None, *, revision: int | None = None) -> Load:
         """Cancels an upcoming load."""
@@ -242,7 +240,7 @@ class AsyncLoads:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = feed_filters(types, include_load, driver_id, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        timeout = httpx.Timeout(STREAM_TIMEOUT_SECONDS + (wait or 0), connect=10)
         return await self._service.one(LoadFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 

@@ -6,7 +6,7 @@ from typing import Any, BinaryIO, Literal
 import httpx
 
 from .._http import Progress, Source, opened, parsed, query_of, segment
-from ..errors import UnexpectedResponse
+from ..errors import SecretLost
 from ..filters import Day
 from ..models.logistics import BlockedOrganisation, DriverContact, OrganisationContact
 from ..models.system import (
@@ -29,8 +29,8 @@ from ..models.system import (
     Uploaded,
 )
 from .pages import AsyncPages
-from .transport import LONG, AsyncService, json_of
-from .webhooks import ROTATIONS, given
+from .transport import UPLOAD_TIMEOUT_SECONDS, AsyncService, model_of
+from .webhooks import given
 
 Width = Literal[160, 320, 640, 1280]
 
@@ -70,9 +70,9 @@ class AsyncFiles:
                 data=dict(query_of({**form, "organisations": ",".join(organisations) or None})),
                 files={"file": (own_name, content)},
                 idempotency_key=idempotency_key,
-                timeout=httpx.Timeout(LONG, connect=10),
+                timeout=httpx.Timeout(UPLOAD_TIMEOUT_SECONDS, connect=10),
             )
-        return parsed(Uploaded, json_of(response))
+        return model_of(Uploaded, response)
 
     async def download(
         self, id: str, into: BinaryIO, *, width: Width | None = None, progress: Progress | None = None
@@ -199,25 +199,31 @@ class AsyncServiceAccounts:
         expires_at: Day | None = None,
         idempotency_key: str | None = None,
     ) -> ServiceAccount:
-        """Creates an account. Store the `client_secret` of the answer: it is not shown again."""
+        """Creates an account. Store the `client_secret` of the answer: it is not shown again.
+
+        Raises `SecretLost` if the account exists, but the answer with its secret was lost.
+        """
         form: dict[str, Any] = {"name": name, "roles": [*roles] or None}
         form["expiresAtUTC"] = dict(query_of({"": expires_at})).get("")
         options = {"json": given(form), "idempotency_key": idempotency_key}
         created = await self._service.one(ServiceAccount, "POST", "/v1/service-accounts", **options)
-        # The answer to a repeat has no secret, because it is not stored: nobody got the first one.
-        return created if created.client_secret is not None else await self.rotate_secret(created.id)
+        if created.client_secret is None:
+            raise SecretLost(created.id, rotated=False)
+        return created
 
     async def edit(self, id: str, changes: ServiceAccountPatch) -> ServiceAccount:
         """Changes the name or the roles of an account."""
         return await self._service.one(ServiceAccount, "PATCH", _account_path(id), body=changes)
 
     async def rotate_secret(self, id: str) -> ServiceAccount:
-        """Returns the account with a new secret. For 24 hours, the old one works too."""
-        for _ in range(ROTATIONS):
-            rotated = await self._service.one(ServiceAccount, "POST", _account_path(id, "rotate-secret"))
-            if rotated.client_secret is not None:
-                return rotated
-        raise UnexpectedResponse("the service answered without a secret")
+        """Returns the account with a new secret. For 24 hours, the old one works too.
+
+        Raises `SecretLost` if the secret was rotated, but the answer with the new one was lost.
+        """
+        rotated = await self._service.one(ServiceAccount, "POST", _account_path(id, "rotate-secret"))
+        if rotated.client_secret is None:
+            raise SecretLost(id, rotated=True)
+        return rotated
 
     async def delete(self, id: str) -> ActionResult:
         """Deletes an account. Its tokens work until they expire, ten minutes at most."""

@@ -8,11 +8,11 @@ from typing import Any, BinaryIO
 import httpx
 from typing_extensions import Unpack
 
-from .._http import Progress, Source, filters_of, opened, parsed, query_of, segment
+from .._http import Progress, Source, filters_of, opened, query_of, segment
 from ..filters import ImportOptions
 from ..models.logistics import BatchCancellation, BatchResult, CancelForm, LoadBatch
 from .pages import Format, Pages
-from .transport import LONG, Service, json_of
+from .transport import UPLOAD_TIMEOUT_SECONDS, Service, model_of
 
 
 class Batches:
@@ -38,7 +38,7 @@ class Batches:
         """
         form = {**filters_of(ImportOptions, options), "dryRun": dry_run or None}
         response = self._post(file, name, form, progress, idempotency_key)
-        return parsed(BatchResult, json_of(response))
+        return model_of(BatchResult, response)
 
     def problems(
         self,
@@ -81,5 +81,5 @@ class Batches:
                 data=dict(query_of(fields)),
                 files={"file": (name or own_name, content)},
                 idempotency_key=key,
-                timeout=httpx.Timeout(LONG, connect=10),
+                timeout=httpx.Timeout(UPLOAD_TIMEOUT_SECONDS, connect=10),
             )

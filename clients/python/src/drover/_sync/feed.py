@@ -19,8 +19,8 @@ from ..errors import ApiError, DroverError, RateLimited, UnexpectedResponse, Unr
 from ._compat import sleep
 from .transport import Service
 
-SILENCE = 45.0
-"""The seconds without a byte after which a stream is opened again; the service sends a line every 15 s."""
+STREAM_TIMEOUT_SECONDS = 45.0
+"""The time without a byte after which a stream is opened again; the service sends a line every 15 s."""
 
 log = logging.getLogger("drover")
 
@@ -49,7 +49,7 @@ def follow(
                 "/v1/events/stream",
                 query=query_of(filters),
                 headers={"Last-Event-ID": cursor, "Accept-Encoding": "identity"},
-                timeout=httpx.Timeout(SILENCE, connect=10),
+                timeout=httpx.Timeout(STREAM_TIMEOUT_SECONDS, connect=10),
             ) as response:
                 for chunk in response.iter_raw():
                     failures = 0
@@ -58,7 +58,7 @@ def follow(
                         cursor = fields["id"]
                         yield event
         except DroverError as error:
-            # A restart takes as long as it takes; too many streams are a mistake that waiting may not mend.
+            # Waits out a restart without limit, but gives up on 429: too many streams are open.
             waits = isinstance(error, Unreachable) or (
                 isinstance(error, ApiError) and is_transient(error, True)
             )

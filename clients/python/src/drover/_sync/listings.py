@@ -38,7 +38,7 @@ from ..models.livestock import (
     WorkingDogForm,
 )
 from .edit import Merge, edit
-from .feed import SILENCE, follow
+from .feed import STREAM_TIMEOUT_SECONDS, follow
 from .pages import Pages, Search
 from .transport import Service
 from .webhooks import Webhooks
@@ -113,9 +113,7 @@ class Listings:
         returns the changes to send instead, or `None` to give up. Raises `PreconditionFailed` if it does, or without
         `merge`.
         """
-        known = listing.revision if isinstance(listing, Listing) and revision is None else revision
-        id = listing.id if isinstance(listing, Listing) else listing
-        return edit(self._service, Listing, listing_path(id), changes, known, merge)
+        return edit(self._service, Listing, listing_path, listing, changes, revision, merge)
 
     def publish(self, id: str, *, revision: int | None = None) -> ActionResult:
         """Shows a draft to everybody."""
@@ -201,7 +199,7 @@ class Listings:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = _feed_filters(scope, types, include_listing, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        timeout = httpx.Timeout(STREAM_TIMEOUT_SECONDS + (wait or 0), connect=10)
         return self._service.one(ListingFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 
@@ -241,9 +239,7 @@ class SavedSearches:
         merge: Merge[SavedSearchPatch, SavedSearch] | None = None,
     ) -> SavedSearch:
         """Changes a search, as `listings.edit` does a listing. Its revision also grows with new matches."""
-        known = search.revision if isinstance(search, SavedSearch) and revision is None else revision
-        id = search.id if isinstance(search, SavedSearch) else search
-        return edit(self._service, SavedSearch, _search_path(id), changes, known, merge)
+        return edit(self._service, SavedSearch, _search_path, search, changes, revision, merge)
 
     def delete(self, id: str, *, revision: int | None = None) -> ActionResult:
         """Deletes a search."""

@@ -40,7 +40,7 @@ from ..models.logistics import (
 )
 from .batches import Batches
 from .edit import Merge, edit
-from .feed import SILENCE, follow
+from .feed import STREAM_TIMEOUT_SECONDS, follow
 from .pages import Format, Pages, Search
 from .transport import Service
 from .webhooks import Webhooks
@@ -123,9 +123,7 @@ class Loads:
         id. If somebody has edited the load since, `merge` gets these changes and the load as it is now, and returns
         the changes to send instead, or `None` to give up. Raises `PreconditionFailed` if it does, or without `merge`.
         """
-        known = load.revision if isinstance(load, Load) and revision is None else revision
-        id = load.id if isinstance(load, Load) else load
-        return edit(self._service, Load, load_path(id), changes, known, merge)
+        return edit(self._service, Load, load_path, load, changes, revision, merge)
 
     def cancel(self, id: str, reason: str | None = None, *, revision: int | None = None) -> Load:
         """Cancels an upcoming load."""
@@ -236,7 +234,7 @@ class Loads:
         """Returns a page of the feed, for programs that run now and then. `wait`: up to 30 s for a first event."""
         filters = feed_filters(types, include_load, driver_id, organisation_id)
         query = query_of({**filters, "after": after, "limit": limit, "wait": wait})
-        timeout = httpx.Timeout(SILENCE + (wait or 0), connect=10)
+        timeout = httpx.Timeout(STREAM_TIMEOUT_SECONDS + (wait or 0), connect=10)
         return self._service.one(LoadFeedPage, "GET", "/v1/events", query=query, timeout=timeout)
 
 

@@ -11,17 +11,17 @@ from typing import Any, BinaryIO
 
 import httpx
 
-from .._http import ModelT, Progress, Query, Retry, is_transient, parsed, unreachable
+from .._http import ModelT, Progress, Query, Retry, is_transient, parsed, unreachable, with_key
 from .._model import Model
 from .._version import USER_AGENT
 from ..auth import ClientCredentials, TokenSource
 from ..errors import ApiError, AuthenticationFailed, UnexpectedResponse, error_of
 from ._compat import Lock, resolve, sleep
 
-EARLY = 30.0
-"""How many seconds before it expires a token is replaced."""
-LONG = 300.0
-"""How many seconds the service may take to answer an upload."""
+RENEWAL_MARGIN_SECONDS = 30.0
+"""How long before it expires a token is replaced."""
+UPLOAD_TIMEOUT_SECONDS = 300.0
+"""How long the service may take to answer an upload."""
 
 log = logging.getLogger("drover")
 
@@ -39,17 +39,17 @@ class Transport:
         self._lock = Lock()
 
     def send(self, request: httpx.Request, *, repeatable: bool, stream: bool = False) -> httpx.Response:
-        """Sends a request, also again where that is safe, and returns a response of success.
+        """Sends a request, retries where that is safe, and returns the successful response.
 
         `repeatable`: sending the request twice has the effect of sending it once.
         """
         attempt, refused = 0, None
         while True:
             error: httpx.RequestError | ApiError
-            asked = False
+            sent = False
             try:
                 token = self._current_token(refused)
-                asked = True
+                sent = True
                 if token is not None:
                     request.headers["Authorization"] = f"Bearer {token}"
                 response = self._http.send(request, stream=stream)
@@ -62,12 +62,11 @@ class Transport:
                     continue
             except (httpx.RequestError, ApiError) as failure:
                 error = failure
-            pause = self.retry.pause(attempt, error) if is_transient(error, repeatable or not asked) else None
+            pause = self.retry.pause(attempt, error) if is_transient(error, repeatable or not sent) else None
             attempt += 1
             if pause is None or attempt >= self.retry.attempts:
                 if isinstance(error, httpx.RequestError):
                     raise unreachable(request, error) from error
-                error.idempotency_key = request.headers.get("Idempotency-Key")
                 raise error
             log.info("%s %s is repeated in %.1f s: %s", request.method, request.url.path, pause, error)
             sleep(pause)
@@ -98,7 +97,7 @@ class Transport:
             if not response.is_success:
                 raise error_of(response)
             self._token = str(answer["access_token"])
-            self._renew_at = began + float(answer["expires_in"]) - EARLY
+            self._renew_at = began + float(answer["expires_in"]) - RENEWAL_MARGIN_SECONDS
         except (KeyError, TypeError, ValueError):
             raise UnexpectedResponse("the answer of the token endpoint is not that of RFC 6749") from None
 
@@ -143,18 +142,21 @@ class Service:
             method, self.base_url + path, params=query or None, headers=send, **options
         )
         repeatable = method in ("GET", "PUT", "POST")
-        return self.transport.send(request, repeatable=repeatable, stream=stream)
+        with with_key(request):
+            return self.transport.send(request, repeatable=repeatable, stream=stream)
 
     def json(self, method: str, path: str, **options: Any) -> Any:
         return json_of(self.request(method, path, **options))
 
     def one(self, model: type[ModelT], method: str, path: str, **options: Any) -> ModelT:
         """Returns the answer as a model."""
-        return parsed(model, self.json(method, path, **options))
+        return model_of(model, self.request(method, path, **options))
 
     def many(self, model: type[ModelT], method: str, path: str, **options: Any) -> list[ModelT]:
         """Returns the answer, an array, as models."""
-        return [parsed(model, item) for item in self.json(method, path, **options)]
+        response = self.request(method, path, **options)
+        with with_key(response.request):
+            return [parsed(model, item) for item in json_of(response)]
 
     @contextmanager
     def stream(self, method: str, path: str, **options: Any) -> Iterator[httpx.Response]:
@@ -189,3 +191,9 @@ def json_of(response: httpx.Response) -> Any:
         return response.json()
     except ValueError as error:
         raise UnexpectedResponse(f"{response.request.method} {response.url.path}: not JSON") from error
+
+
+def model_of(model: type[ModelT], response: httpx.Response) -> ModelT:
+    """Returns the JSON of a response as a model."""
+    with with_key(response.request):
+        return parsed(model, json_of(response))

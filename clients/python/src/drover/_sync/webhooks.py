@@ -7,7 +7,7 @@ from typing import Generic, Literal, TypeVar
 
 from .._http import query_of, segment
 from .._model import Model
-from ..errors import UnexpectedResponse
+from ..errors import SecretLost
 from ..filters import Day
 from ..models.livestock import Webhook as ListingWebhook
 from ..models.logistics import ActionResult, RedeliveryResult, Webhook, WebhookPatch
@@ -18,8 +18,6 @@ from .transport import Service
 WebhookT = TypeVar("WebhookT", bound=Webhook | ListingWebhook)
 DeliveryT = TypeVar("DeliveryT", bound=Model)
 DetailsT = TypeVar("DetailsT", bound=Model)
-ROTATIONS = 3
-"""How often a secret is made again because its answer was lost: the answer to a repeat does not contain it."""
 
 
 class Webhooks(Generic[WebhookT, DeliveryT, DetailsT]):
@@ -54,12 +52,16 @@ class Webhooks(Generic[WebhookT, DeliveryT, DetailsT]):
         scope: Literal["own", "all"] | None = None,
         idempotency_key: str | None = None,
     ) -> WebhookT:
-        """Registers a URL for events. Store the `secret` of the answer: it is not shown again."""
+        """Registers a URL for events. Store the `secret` of the answer: it is not shown again.
+
+        Raises `SecretLost` if the webhook exists, but the answer with its secret was lost.
+        """
         form = {"url": url, "events": list(events), "description": description, "scope": scope}
         options = {"json": given(form), "idempotency_key": idempotency_key}
         created = self._service.one(self._webhook, "POST", "/v1/webhooks", **options)
-        # The answer to a repeat has no secret, because it is not stored: nobody got the first one.
-        return created if created.secret is not None else self.rotate_secret(created.id)
+        if created.secret is None:
+            raise SecretLost(created.id, rotated=False)
+        return created
 
     def edit(
         self,
@@ -70,21 +72,21 @@ class Webhooks(Generic[WebhookT, DeliveryT, DetailsT]):
         merge: Merge[WebhookPatch, WebhookT] | None = None,
     ) -> WebhookT:
         """Changes a webhook, as `loads.edit` does a load."""
-        known = webhook.revision if not isinstance(webhook, str) and revision is None else revision
-        id = webhook if isinstance(webhook, str) else webhook.id
-        return edit(self._service, self._webhook, _path(id), changes, known, merge)
+        return edit(self._service, self._webhook, _path, webhook, changes, revision, merge)
 
     def delete(self, id: str, *, revision: int | None = None) -> ActionResult:
         """Deletes a webhook and its deliveries."""
         return self._service.one(ActionResult, "DELETE", _path(id), revision=revision)
 
     def rotate_secret(self, id: str) -> WebhookT:
-        """Returns the webhook with a new secret. For 24 hours, the old one signs too."""
-        for _ in range(ROTATIONS):
-            rotated = self._service.one(self._webhook, "POST", _path(id, "rotate-secret"))
-            if rotated.secret is not None:
-                return rotated
-        raise UnexpectedResponse("the service answered without a secret")
+        """Returns the webhook with a new secret. For 24 hours, the old one signs too.
+
+        Raises `SecretLost` if the secret was rotated, but the answer with the new one was lost.
+        """
+        rotated = self._service.one(self._webhook, "POST", _path(id, "rotate-secret"))
+        if rotated.secret is None:
+            raise SecretLost(id, rotated=True)
+        return rotated
 
     def test(self, id: str, event: str | None = None) -> ActionResult:
         """Sends `webhook.test`, or a sample of an event."""
