@@ -26,7 +26,7 @@ export interface Failure {
 
 /** A request that failed. Programs decide by `code` and `reason`; `message` is an English sentence for people. */
 export class DroverError extends Error {
-  /** The HTTP status. 0: no response arrived. */
+  /** The HTTP status. 0: no complete response arrived, or a redirect, whose status browsers hide. */
   readonly status: number;
   /** See docs/api/errors.md. Also `connection_failed`, `unexpected_response`, or a code of RFC 6749 for a log-in. */
   readonly code: ErrorCode;
@@ -110,6 +110,12 @@ export function responseError(response: Response, text: string): DroverError {
     requestId: details.requestId ? String(details.requestId) : response.headers.get("x-request-id") ?? undefined,
     retryAfterMs: retryAfter(response.headers.get("retry-after")),
   });
+}
+
+/** Returns the error for a redirect. */
+export function redirectError(status: number): DroverError {
+  const message = "The response is a redirect, which the client does not follow: check the base URL of the service";
+  return new DroverError({ status, code: "unexpected_response", message });
 }
 
 function classOf(status: number): typeof DroverError {

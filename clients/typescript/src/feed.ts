@@ -1,12 +1,15 @@
-import { DroverError } from "./errors.js";
+import { ConnectionError, DroverError } from "./errors.js";
 import type { Http, RequestOptions } from "./http.js";
 import { backoff, sleep } from "./wait.js";
 
 /** Options of a feed of events. */
 export interface FollowOptions extends RequestOptions {
-  /** The `cursor` of an event, or `now`. Without it, the feed begins with the oldest event. */
+  /**
+   * The `cursor` of an event, or `now`. Without it, the feed begins with the oldest event. Use a cursor with the same
+   * filters and `include` as before: with others, up to 100 events can be repeated.
+   */
   after?: string | undefined;
-  /** Told about each failure that the feed outlasts, and the pause in milliseconds before it asks again. */
+  /** Called before each retry with the error and the pause in milliseconds. */
   onRetry?: (error: DroverError, pauseMs: number) => void;
 }
 
@@ -18,6 +21,11 @@ export interface FeedPage<Event> {
   events: Event[];
   cursor: string;
   more: boolean;
+}
+
+/** Returns the cursor after all present events. */
+export async function eventsCursor(http: Http, options?: RequestOptions): Promise<string> {
+  return (await http.json<FeedPage<unknown>>({ ...options, path: "/v1/events", query: { after: "now" } })).cursor;
 }
 
 /** Shorter than 30 seconds, after which many proxies close an idle connection. */
@@ -40,11 +48,12 @@ export async function* follow<Event extends { id: string }>(
   options: FollowOptions,
 ): AsyncGenerator<Followed<Event>, void, undefined> {
   const { after, signal, onRetry } = options;
+  const wait = Math.max(1, Math.min(WAIT_SECONDS, Math.floor(http.timeoutMs / 2000)));
   let [cursor, seen] = after === undefined ? [] : after.split("~");
   for (let failures = 0; ; ) {
     let page: FeedPage<Event>;
     try {
-      const query = { ...parameters, after: cursor, wait: WAIT_SECONDS };
+      const query = { ...parameters, after: cursor, wait };
       page = await http.json<FeedPage<Event>>({ path: "/v1/events", query, signal });
       failures = 0;
     } catch (error) {
@@ -66,5 +75,5 @@ export async function* follow<Event extends { id: string }>(
 }
 
 function isTemporary(error: DroverError): boolean {
-  return error.status === 0 || error.status === 429 || error.status >= 500;
+  return error instanceof ConnectionError || error.status === 429 || error.status >= 500;
 }

@@ -1,4 +1,4 @@
-import { ConnectionError, DroverError, responseError } from "./errors.js";
+import { ConnectionError, DroverError, redirectError, responseError } from "./errors.js";
 import type { TokenSource } from "./auth.js";
 import { abortReason, backoff, checkAborted, sleep } from "./wait.js";
 
@@ -22,7 +22,7 @@ export interface HttpSettings {
   retries?: number | undefined;
   /** The longest wait for one response in milliseconds, except for uploads and downloads. Default: 60,000. */
   timeoutMs?: number | undefined;
-  /** Replaces the `fetch` of the platform. */
+  /** Replaces the `fetch` of the platform, except in browsers and React Native for uploads with `onProgress`. */
   fetch?: typeof fetch | undefined;
 }
 
@@ -72,13 +72,17 @@ export class Http {
   readonly #baseUrl: string;
   readonly #filters: ReadonlySet<string>;
   readonly #tokens: TokenSource;
-  readonly #settings: HttpSettings;
+  readonly #retries: number;
+  readonly timeoutMs: number;
+  readonly fetch: typeof fetch;
 
   constructor(baseUrl: string, filters: ReadonlySet<string>, tokens: TokenSource, settings: HttpSettings) {
     this.#baseUrl = baseUrl.replace(/\/+$/, "");
     this.#filters = filters;
     this.#tokens = tokens;
-    this.#settings = settings;
+    this.#retries = settings.retries ?? 4;
+    this.timeoutMs = settings.timeoutMs ?? 60_000;
+    this.fetch = settings.fetch ?? ((...request) => fetch(...request));
   }
 
   /** Sends a request and returns the JSON of its response. */
@@ -102,12 +106,11 @@ export class Http {
     const isKeyed = method === "POST" && call.repeatable === undefined;
     const key = isKeyed ? call.idempotencyKey ?? newIdempotencyKey() : undefined;
     const repeatable = call.repeatable ?? (isKeyed || method === "GET" || method === "PUT");
-    const retries = this.#settings.retries ?? 4;
     let rejected: string | undefined;
     let renewed = false;
     for (let attempt = 1; ; attempt += 1) {
       checkAborted(call.signal);
-      const token = call.anonymous ? undefined : await this.#tokens.token(rejected, call.signal);
+      const token = call.anonymous ? undefined : await this.#token(rejected, call.signal, key);
       rejected = undefined;
       try {
         return await this.#attempt(call, this.#request(call, method, token, key), read);
@@ -121,9 +124,25 @@ export class Http {
           continue;
         }
         const pause = pauseBeforeRetry(error, repeatable, attempt);
-        if (pause === undefined || attempt > retries) throw error;
+        if (pause === undefined || attempt > this.#retries) throw error;
         await sleep(pause, call.signal);
       }
+    }
+  }
+
+  async #token(
+    rejected: string | undefined,
+    signal: AbortSignal | undefined,
+    key: string | undefined,
+  ): Promise<string | undefined> {
+    try {
+      return await this.#tokens.token(rejected, signal);
+    } catch (error) {
+      if (!(error instanceof DroverError)) throw error;
+      // Requests that share a log-in share its error, and each has a key of its own.
+      const copy = new (error.constructor as typeof DroverError)(error);
+      copy.idempotencyKey = key;
+      throw copy;
     }
   }
 
@@ -139,20 +158,22 @@ export class Http {
 
   /** Sends a request once. An abort of the caller's signal throws its reason. */
   async #attempt<T>(call: Call, init: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
-    const send = call.fetch ?? this.#settings.fetch ?? fetch;
+    const send = call.fetch ?? this.fetch;
     const url = this.#baseUrl + call.path + this.#queryString(call.query);
-    const limit = call.unlimited ? undefined : new TimeLimit(this.#settings.timeoutMs ?? 60_000, call.signal);
+    const limit = call.unlimited ? undefined : new TimeLimit(this.timeoutMs, call.signal);
     const signal = limit?.signal ?? call.signal;
     try {
-      const response = await send(url, signal ? { ...init, signal } : init);
+      // Following a redirect could send the body, and on some platforms the token, to another server.
+      const response = await send(url, { ...init, redirect: "manual", ...(signal && { signal }) });
+      if (isRedirect(response)) throw redirectError(response.status);
       if (!response.ok) throw responseError(response, await response.text());
       return await read(response);
     } catch (error) {
       if (error instanceof DroverError) throw error;
       if (call.signal?.aborted) throw abortReason(call.signal);
-      const cause = limit?.isOver ? `No response within ${limit.ms} ms` : error;
-      const message = `${init.method} ${call.path}: ${limit?.isOver ? cause : "no complete response arrived"}`;
-      throw new ConnectionError({ status: 0, code: "connection_failed", message, cause });
+      const problem = limit?.isOver ? `no response within ${limit.ms} ms` : "no complete response arrived";
+      const message = `${init.method} ${call.path}: ${problem}`;
+      throw new ConnectionError({ status: 0, code: "connection_failed", message, cause: error });
     } finally {
       limit?.end();
     }
@@ -166,6 +187,11 @@ export class Http {
     });
     return pairs.length === 0 ? "" : `?${pairs.join("&")}`;
   }
+}
+
+/** Browsers return a redirect that is not followed with the type `opaqueredirect` and the status 0. */
+function isRedirect({ type, status }: Response): boolean {
+  return type === "opaqueredirect" || [301, 302, 303, 307, 308].includes(status);
 }
 
 /** Aborts a signal when the time is over, or when another signal is aborted. */
@@ -198,7 +224,10 @@ function pauseBeforeRetry(error: DroverError, repeatable: boolean, attempt: numb
   const nothingChanged =
     error.status === 429 ||
     (error.status === 503 && error.code === "dependency_unavailable" && error.body.outcome !== "unknown");
-  const mayHaveChanged = [0, 502, 503, 504].includes(error.status) || error.code === "idempotency_in_progress";
+  const mayHaveChanged =
+    error instanceof ConnectionError ||
+    [502, 503, 504].includes(error.status) ||
+    error.code === "idempotency_in_progress";
   if (!nothingChanged && !(mayHaveChanged && repeatable)) return undefined;
   const pause = backoff(attempt, LONGEST_BACKOFF_MS);
   if (error.retryAfterMs === undefined) return pause;

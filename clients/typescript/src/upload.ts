@@ -1,3 +1,5 @@
+import { redirectError } from "./errors.js";
+
 /**
  * A file to send. In React Native, where a photograph is a file on the device, `{uri, name, type}`; in all other places
  * a `Blob`, whose name is `name` if it is a `File`.
@@ -24,13 +26,22 @@ export function form(files: FileContent | readonly FileContent[], fields: object
   return data;
 }
 
-/** Returns a `fetch` that reports how much of a form was sent: by XMLHttpRequest, or in Node.js by a stream. */
-export function fetchWithProgress(onProgress: (progress: Progress) => void): typeof fetch {
-  const send = typeof XMLHttpRequest === "undefined" ? sendStream : sendByXmlHttpRequest;
-  return (url, init = {}) => send(String(url), init, onProgress);
+/**
+ * Returns a `fetch` that reports how much of a form was sent: by XMLHttpRequest, or where that is missing, as in
+ * Node.js, by a stream that `send` sends.
+ */
+export function fetchWithProgress(onProgress: (progress: Progress) => void, send: typeof fetch): typeof fetch {
+  return typeof XMLHttpRequest === "undefined"
+    ? (url, init = {}) => sendStream(String(url), init, onProgress, send)
+    : (url, init = {}) => sendByXmlHttpRequest(String(url), init, onProgress);
 }
 
-async function sendStream(url: string, init: RequestInit, onProgress: (progress: Progress) => void): Promise<Response> {
+async function sendStream(
+  url: string,
+  init: RequestInit,
+  onProgress: (progress: Progress) => void,
+  send: typeof fetch,
+): Promise<Response> {
   const data = init.body as FormData;
   const encoded = new Response(data);
   let total = 0;
@@ -47,7 +58,7 @@ async function sendStream(url: string, init: RequestInit, onProgress: (progress:
   const headers = { ...(init.headers as Record<string, string>), "Content-Type": contentType };
   const body = encoded.body?.pipeThrough(counter) ?? null;
   // `duplex` is required for streams, and missing in the types of older versions.
-  return fetch(url, { ...init, headers, body, duplex: "half" } as RequestInit);
+  return send(url, { ...init, headers, body, duplex: "half" } as RequestInit);
 }
 
 function sendByXmlHttpRequest(
@@ -65,7 +76,10 @@ function sendByXmlHttpRequest(
     }
     request.upload.onprogress = ({ loaded, total }) => onProgress({ sent: loaded, total });
     request.onload = () => {
-      const { status, statusText, responseText } = request;
+      const { status, statusText, responseText, responseURL } = request;
+      // XMLHttpRequest follows redirects, and cannot be told not to.
+      const normalize = (text: string): string => new URL(text, globalThis.location?.href).href;
+      if (responseURL && normalize(responseURL) !== normalize(url)) return reject(redirectError(0));
       const headers = parseHeaders(request.getAllResponseHeaders());
       resolve(new Response(responseText, { status, statusText, headers }));
     };

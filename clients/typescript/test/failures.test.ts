@@ -176,6 +176,29 @@ withServer(
   { auth: account },
 );
 
+let tokens = 0;
+withServer(
+  "after a refused renewal, the error has the key of the request that may have taken effect",
+  async ({ url }) => {
+    if (url !== "/v1/token") return "lost";
+    tokens += 1;
+    if (tokens === 1) return { json: { access_token: "t1", token_type: "Bearer", expires_in: 0.1 } };
+    // Long enough for both requests to wait for the same renewal.
+    await new Promise((done) => setTimeout(done, 500));
+    return failure(401, "unauthenticated");
+  },
+  async (client, server) => {
+    const notes = ["a", "b"].map((id) => client.loads.note(id, "x").catch((error: unknown) => error));
+    for (const [i, error] of (await Promise.all(notes)).entries()) {
+      assert.ok(error instanceof UnauthenticatedError);
+      const sent = server.received.find(({ url }) => url === `/v1/loads/${"ab"[i]}/notes`);
+      assert.equal(error.idempotencyKey, sent?.headers["idempotency-key"]);
+    }
+    assert.equal(tokens, 2);
+  },
+  { auth: account },
+);
+
 withServer(
   "a refused log-in is an error with the code of RFC 6749",
   () => ({ status: 401, json: { error: "invalid_client", error_description: "Unknown client" } }),
@@ -228,15 +251,25 @@ withServer(
 );
 
 withServer(
-  "a webhook whose first response is lost still gets a secret",
-  ({ url }, count) => {
-    if (count === 1) return "lost";
-    return { json: url.endsWith("/rotate-secret") ? { id: "w", secret: "whsec_b" } : { id: "w" } };
-  },
+  "an edit whose response is lost is neither repeated nor merged with its own result",
+  ({ headers }, count) => (count === 1 ? "lost" : headers["if-match"] ? failure(412, "precondition_failed") : {}),
   async (client, server) => {
-    const webhook = await client.loads.webhooks.create({ url: "https://example.com/", events: ["load.created"] });
-    assert.equal(webhook.secret, "whsec_b");
-    assert.deepEqual(paths(server), ["/v1/webhooks", "/v1/webhooks", "/v1/webhooks/w/rotate-secret"]);
+    const edit = client.loads.edit({ id: "a", revision: 1 }, { tags: ["mine"] }, { merge: (mine) => mine });
+    await assert.rejects(edit, (error) => error instanceof ConnectionError);
+    assert.equal(server.received.length, 1);
+  },
+);
+
+withServer(
+  "the replayed response to a create has no secret, and the secret that may be in use is not rotated",
+  ({ url }) => ({ json: { id: url.split("/").at(-1) } }),
+  async (client, server) => {
+    const options = { idempotencyKey: "k" };
+    const form = { url: "https://example.com/", events: ["load.created" as const] };
+    assert.equal((await client.loads.webhooks.create(form, options)).secret, undefined);
+    const account = await client.serviceAccounts.create({ name: "Bridge", roles: ["weighbridge"] }, options);
+    assert.equal(account.clientSecret, undefined);
+    assert.deepEqual(paths(server), ["/v1/webhooks", "/v1/service-accounts"]);
   },
 );
 
@@ -264,7 +297,7 @@ withServer(
   () => "silent",
   async (client, server) => {
     await assert.rejects(client.loads.get("a"), (error) => {
-      return error instanceof ConnectionError && /No response within 50 ms/.test(error.message);
+      return error instanceof ConnectionError && /no response within 50 ms/.test(error.message);
     });
     assert.equal(server.received.length, 2);
   },
@@ -349,7 +382,61 @@ withServer(
 );
 
 withServer(
-  "an upload reports progress, and is repeated whole",
+  "a feed waits for less than the time limit",
+  feed(() => 1),
+  async (client, server) => {
+    await client.loads.events({ after: "c0" }).next();
+    assert.deepEqual(paths(server), ["/v1/events?after=c0&wait=5"]);
+  },
+  { timeoutMs: 10_000 },
+);
+
+withServer(
+  "a redirect is an error and is not followed",
+  ({ url }) => (url === "/elsewhere" ? {} : { status: 307, headers: { Location: "/elsewhere" } }),
+  async (client, server) => {
+    await assert.rejects(client.loads.note("a", "x"), (error) => {
+      return error instanceof DroverError && error.status === 307 && /redirect/.test(error.message);
+    });
+    assert.deepEqual(paths(server), ["/v1/loads/a/notes"]);
+  },
+);
+
+/** An XMLHttpRequest of a browser that was redirected. */
+class RedirectedRequest {
+  static sent = 0;
+  readonly status = 200;
+  readonly statusText = "OK";
+  readonly responseText = "{}";
+  readonly responseURL = "https://elsewhere.example/v1/files";
+  readonly upload = {};
+  onload = (): void => undefined;
+  open(): void {}
+  setRequestHeader(): void {}
+  getAllResponseHeaders = (): string => "";
+  send(): void {
+    RedirectedRequest.sent += 1;
+    this.onload();
+  }
+}
+
+withServer(
+  "a redirect of an XMLHttpRequest is an error",
+  () => ({}),
+  async (client) => {
+    Object.assign(globalThis, { XMLHttpRequest: RedirectedRequest });
+    const onProgress = (): void => undefined;
+    const fields = { bucket: "files" as const, name: "x", type: "misc" as const };
+    const upload = client.files.upload(new File(["x"], "x"), fields, { onProgress });
+    await assert.rejects(upload, (error) => error instanceof DroverError && /redirect/.test(error.message));
+    assert.equal(RedirectedRequest.sent, 1);
+    Object.assign(globalThis, { XMLHttpRequest: undefined });
+  },
+);
+
+let fetches = 0;
+withServer(
+  "an upload reports progress, is repeated whole, and is sent with the given fetch",
   (_, count) => (count === 1 ? "lost" : { json: { id: "f", additional: [] } }),
   async (client, server) => {
     const file = new File(["x".repeat(200_000)], "Ticket.txt", { type: "text/plain" });
@@ -362,6 +449,13 @@ withServer(
     const [, second] = server.received;
     assert.ok(/name="file"; filename="Ticket.txt"/.test(second?.body ?? "") && (second?.body.length ?? 0) > 200_000);
     assert.equal(keys(server)[0], keys(server)[1]);
+    assert.equal(fetches, 2);
+  },
+  {
+    fetch: (...request) => {
+      fetches += 1;
+      return fetch(...request);
+    },
   },
 );
 

@@ -1,5 +1,5 @@
 import { edit, Editable, EditOptions } from "../edit.js";
-import { FeedPage, follow, Followed, FollowOptions } from "../feed.js";
+import { eventsCursor, follow, Followed, FollowOptions } from "../feed.js";
 import type * as api from "../generated/livestock.js";
 import { Http, path, RequestOptions, WriteOptions } from "../http.js";
 import { List, PagingParameters } from "../paging.js";
@@ -8,7 +8,7 @@ import { Webhooks } from "./webhooks.js";
 /** The filters of a search for listings, with paging and sorting. */
 export type ListingFilters = Omit<api.SearchListingsParameters, "format" | "bom" | "docs" | "clusterZoom">;
 /** Which events of listings a feed has. */
-export type ListingEventFilters = Omit<api.ListEventsParameters, "after" | "wait">;
+export type ListingEventFilters = Omit<api.ListEventsParameters, "after" | "wait" | "limit">;
 
 /** The forms of new listings by category. */
 export interface ListingForms {
@@ -102,10 +102,7 @@ export class Listings {
     changes: api.ListingPatch,
     options: EditOptions<api.ListingPatch, api.Listing> = {},
   ): Promise<api.Listing> {
-    const { signal } = options;
-    return edit(target, changes, options, (id) => this.get(id, { signal }), (id, json, revision, repeatable) =>
-      this.#http.json({ method: "PATCH", path: path`/v1/listings/${id}`, json, revision, repeatable, signal }),
-    );
+    return edit(this.#http, "/v1/listings", target, changes, options);
   }
 
   /** Makes a draft visible to everybody. Publishing again changes nothing. */
@@ -184,9 +181,8 @@ export class Listings {
   }
 
   /** Returns the cursor after all present events, for `events({ after })`. */
-  async eventsCursor(options?: RequestOptions): Promise<string> {
-    const query = { after: "now" };
-    return (await this.#http.json<FeedPage<unknown>>({ ...options, path: "/v1/events", query })).cursor;
+  eventsCursor(options?: RequestOptions): Promise<string> {
+    return eventsCursor(this.#http, options);
   }
 }
 
@@ -219,10 +215,7 @@ export class SavedSearches {
     changes: api.SavedSearchPatch,
     options: EditOptions<api.SavedSearchPatch, api.SavedSearch> = {},
   ): Promise<api.SavedSearch> {
-    const { signal } = options;
-    return edit(target, changes, options, (id) => this.get(id, { signal }), (id, json, revision, repeatable) =>
-      this.#http.json({ method: "PATCH", path: path`/v1/saved-searches/${id}`, json, revision, repeatable, signal }),
-    );
+    return edit(this.#http, "/v1/saved-searches", target, changes, options);
   }
 
   /** Deletes a saved search. */

@@ -1,5 +1,5 @@
 import { edit, Editable, EditOptions } from "../edit.js";
-import { FeedPage, follow, Followed, FollowOptions } from "../feed.js";
+import { eventsCursor, follow, Followed, FollowOptions } from "../feed.js";
 import type * as api from "../generated/logistics.js";
 import { Http, path, RequestOptions, WriteOptions } from "../http.js";
 import { List, PagingParameters } from "../paging.js";
@@ -11,7 +11,7 @@ export type LoadFilters = Omit<api.SearchLoadsParameters, "format" | "bom">;
 /** Options of an import. */
 export type ImportOptions = Omit<api.LoadBatchForm, "file" | "format">;
 /** Which events of loads a feed has. */
-export type LoadEventFilters = Omit<api.ListEventsParameters, "after" | "wait">;
+export type LoadEventFilters = Omit<api.ListEventsParameters, "after" | "wait" | "limit">;
 
 /** Loads (docs/api/loads.md). */
 export class Loads {
@@ -62,10 +62,7 @@ export class Loads {
     changes: api.LoadPatch,
     options: EditOptions<api.LoadPatch, api.Load> = {},
   ): Promise<api.Load> {
-    const { signal } = options;
-    return edit(target, changes, options, (id) => this.get(id, { signal }), (id, json, revision, repeatable) =>
-      this.#http.json({ method: "PATCH", path: path`/v1/loads/${id}`, json, revision, repeatable, signal }),
-    );
+    return edit(this.#http, "/v1/loads", target, changes, options);
   }
 
   /** Cancels an upcoming load. Cancelling again changes nothing. */
@@ -185,9 +182,8 @@ export class Loads {
   }
 
   /** Returns the cursor after all present events, for `events({ after })`. */
-  async eventsCursor(options?: RequestOptions): Promise<string> {
-    const query = { after: "now" };
-    return (await this.#http.json<FeedPage<unknown>>({ ...options, path: "/v1/events", query })).cursor;
+  eventsCursor(options?: RequestOptions): Promise<string> {
+    return eventsCursor(this.#http, options);
   }
 }
 
@@ -264,7 +260,7 @@ export class Organisations {
 
   /** Ends a block. */
   unblock(id: string, options?: RequestOptions): Promise<api.ActionResult> {
-    // Ending what is no block succeeds, so the request may be repeated.
+    // Unblocking is idempotent.
     return this.#http.json({
       ...options,
       method: "DELETE",

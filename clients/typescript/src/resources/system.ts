@@ -26,7 +26,7 @@ export class Files {
   ): Promise<api.Uploaded> {
     const { onProgress, ...rest } = options;
     const call = { ...rest, method: "POST" as const, path: "/v1/files", body: form(files, fields), unlimited: true };
-    return this.#http.json(onProgress ? { ...call, fetch: fetchWithProgress(onProgress) } : call);
+    return this.#http.json(onProgress ? { ...call, fetch: fetchWithProgress(onProgress, this.#http.fetch) } : call);
   }
 
   /** Downloads a file. Read `body`, `blob()` or `text()` of the response. With `width`, a smaller image. */
@@ -143,14 +143,13 @@ export class ServiceAccounts {
   }
 
   /**
-   * Creates an account. Store its `clientSecret`, which only this response and that of `rotateSecret` have.
+   * Creates an account. Store its `clientSecret`, which only this response and that of `rotateSecret` contain. If it is
+   * absent, the first response was lost and the request repeated: call `rotateSecret`.
    *
    * @throws ConflictError with reason `limit_reached` if the organisation has 20 accounts.
    */
-  async create(account: api.ServiceAccountForm, options?: WriteOptions): Promise<api.ServiceAccount> {
-    const created = await this.#http.post<api.ServiceAccount>("/v1/service-accounts", account, options);
-    // The response to a repeat has no secret, and the first response was lost.
-    return created.clientSecret === undefined ? this.rotateSecret(created.id, { signal: options?.signal }) : created;
+  create(account: api.ServiceAccountForm, options?: WriteOptions): Promise<api.ServiceAccount> {
+    return this.#http.post("/v1/service-accounts", account, options);
   }
 
   /** Changes the name or the roles of an account. New roles apply to new tokens. */

@@ -31,14 +31,13 @@ export class Webhooks<Event extends string> {
   }
 
   /**
-   * Registers a webhook. Store its `secret`, which only this response and that of `rotateSecret` have.
+   * Registers a webhook. Store its `secret`, which only this response and that of `rotateSecret` contain. If it is
+   * absent, the first response was lost and the request repeated: call `rotateSecret`.
    *
    * @throws ConflictError with reason `limit_reached` if the organisation has 20 webhooks.
    */
-  async create(webhook: WebhookForm<Event>, options?: WriteOptions): Promise<Webhook<Event>> {
-    const created = await this.#http.post<Webhook<Event>>("/v1/webhooks", webhook, options);
-    // The response to a repeat has no secret, and the first response was lost.
-    return created.secret === undefined ? this.rotateSecret(created.id, { signal: options?.signal }) : created;
+  create(webhook: WebhookForm<Event>, options?: WriteOptions): Promise<Webhook<Event>> {
+    return this.#http.post("/v1/webhooks", webhook, options);
   }
 
   /** Changes a webhook by a merge patch. See `edit` of loads for conflicts. */
@@ -47,10 +46,7 @@ export class Webhooks<Event extends string> {
     changes: WebhookPatch<Event>,
     options: EditOptions<WebhookPatch<Event>, Webhook<Event>> = {},
   ): Promise<Webhook<Event>> {
-    const { signal } = options;
-    return edit(target, changes, options, (id) => this.get(id, { signal }), (id, json, revision, repeatable) =>
-      this.#http.json({ method: "PATCH", path: path`/v1/webhooks/${id}`, json, revision, repeatable, signal }),
-    );
+    return edit(this.#http, "/v1/webhooks", target, changes, options);
   }
 
   /** Deletes a webhook with its deliveries. */
