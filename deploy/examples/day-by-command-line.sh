@@ -20,7 +20,7 @@ as() {
 step() { printf '\n# %s\n' "$1"; }
 
 step "Owen, a grain merchant, begins to follow his loads. The cursor is kept in a file."
-as "$OWEN" events follow --once --after now --store "$folder/cursors.json"
+as "$OWEN" events follow --once --after now --store "$folder/cursor"
 
 step "He uploads a contract, and enters a load with it."
 contract=$(as "$OWEN" files upload --type contract deploy/examples/files/contract.pdf)
@@ -57,5 +57,5 @@ as "$OWEN" loads export --output "$folder/completed.csv"
 grep "DS-$RUN-1," "$folder/completed.csv"
 
 step "He reads what happened since the morning, in order."
-as "$OWEN" events follow --once --store "$folder/cursors.json" >"$folder/events.txt"
+as "$OWEN" events follow --once --store "$folder/cursor" >"$folder/events.txt"
 grep "$RUN" "$folder/events.txt"

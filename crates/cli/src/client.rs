@@ -1,6 +1,6 @@
 //! Requests to the services: token, idempotency key, retries, `Retry-After`, pages.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
@@ -31,6 +31,15 @@ pub struct FormFile {
     pub name: String,
     /// Where its content is.
     pub content: Content,
+}
+
+impl FormFile {
+    /// Makes a file of a form from a path.
+    pub fn new(path: &Path) -> Result<Self, Failure> {
+        let missing = || Failure::Usage(format!("{} is not a file.", path.display()));
+        let name = path.file_name().ok_or_else(missing)?.to_string_lossy().into_owned();
+        Ok(Self { name, content: Content::File(path.to_owned()) })
+    }
 }
 
 /// The content of a file of a form.
@@ -106,9 +115,10 @@ impl Request {
             }
         };
         if output.json {
-            let document =
-                json!({"dryRun": true, "method": self.method.as_str(), "url": url.as_str(), "body": body});
-            return output::line(&document.to_string());
+            let url = url.as_str();
+            return output::json(
+                &json!({"dryRun": true, "method": self.method.as_str(), "url": url, "body": body}),
+            );
         }
         output::line(&format!("{} {url}", self.method))?;
         if body.is_null() { Ok(()) } else { output::line(&format!("{body:#}")) }
@@ -120,8 +130,7 @@ pub struct Client {
     /// The HTTP client, without a token.
     pub http: reqwest::Client,
     uploads: reqwest::Client,
-    /// The base URLs.
-    pub urls: [Url; 3],
+    urls: [Option<Url>; 3],
     session: Mutex<Session>,
 }
 
@@ -136,12 +145,20 @@ impl Client {
         })
     }
 
+    /// Returns the base URL of a service.
+    pub fn url(&self, service: Service) -> Result<&Url, Failure> {
+        let name = service.name();
+        let missing =
+            || Failure::Usage(format!("The base URL of {name} is missing. Set it with --{name}-url."));
+        self.urls[service as usize].as_ref().ok_or_else(missing)
+    }
+
     /// Returns a claim of the caller's token.
     pub async fn claim(&self, name: &str) -> Result<Option<String>, Failure> {
         self.session.lock().await.claim(&self.http, name).await
     }
 
-    /// Sends a request, again after failures that may pass, and returns the successful response.
+    /// Sends a request and returns the successful response. Temporary failures are retried.
     pub async fn send(&self, request: &Request) -> Result<Response, Failure> {
         let mut pause = FIRST_PAUSE;
         let mut is_renewed = false;
@@ -172,7 +189,7 @@ impl Client {
                         continue;
                     }
                     if !refusal.is_temporary() {
-                        return Err(refusal.into());
+                        return Err(with_key(refusal.into(), request));
                     }
                     (refusal.into(), wanted)
                 }
@@ -193,25 +210,30 @@ impl Client {
         let response = self.send(request).await?;
         let body =
             response.bytes().await.map_err(|error| with_key(self.unreachable(request, &error), request))?;
-        let wrong = |_| {
-            Failure::Unreachable(format!("{} did not answer with JSON", self.urls[request.service as usize]))
-        };
-        serde_json::from_slice(&body).map_err(wrong)
+        let wrong = format!("The response of {} is not JSON.", request.service.name());
+        serde_json::from_slice(&body).map_err(|_| with_key(Failure::Unreachable(wrong), request))
     }
 
     /// Reads the rows of a list, page by page, until there are `limit`.
     pub async fn rows(&self, request: &Request, limit: usize) -> Result<Vec<Value>, Failure> {
         let mut rows = Vec::new();
-        let mut page = request.clone().with("limit", Some(limit.min(MAX_PAGE_ROWS)));
+        let page_rows = limit.min(MAX_PAGE_ROWS);
+        let first = request.clone().with("limit", Some(page_rows));
+        let mut page = first.clone();
         loop {
             let response = self.send(&page).await?;
-            let next = next_query(response.headers());
+            let (next, has_links) = (next_query(response.headers()), response.headers().contains_key(LINK));
             let body = response.bytes().await.map_err(|error| self.unreachable(&page, &error))?;
             let wrong = |_| Failure::Unreachable("The service did not answer with a list.".to_owned());
-            rows.extend(serde_json::from_slice::<Vec<Value>>(&body).map_err(wrong)?);
+            let found: Vec<Value> = serde_json::from_slice(&body).map_err(wrong)?;
+            let is_full = found.len() >= page_rows;
+            rows.extend(found);
             match next {
-                Some(query) if rows.len() < limit => page.query = query,
-                _ => break,
+                _ if rows.len() >= limit => break,
+                Some(query) => page.query = query,
+                // The service omits the header when it would be too long (docs/api/lists.md).
+                None if is_full && !has_links => page.query = at_offset(&first.query, rows.len()),
+                None => break,
             }
         }
         rows.truncate(limit);
@@ -219,7 +241,7 @@ impl Client {
     }
 
     async fn builder(&self, request: &Request) -> Result<reqwest::RequestBuilder, Failure> {
-        let url = join(&self.urls[request.service as usize], &request.path)?;
+        let url = join(self.url(request.service)?, &request.path)?;
         let http = if matches!(request.payload, Payload::Form(..)) { &self.uploads } else { &self.http };
         let mut builder = http.request(request.method.clone(), url).query(&request.query);
         if let Some(key) = &request.key {
@@ -242,14 +264,14 @@ impl Client {
     }
 
     fn unreachable(&self, request: &Request, error: &reqwest::Error) -> Failure {
-        let service = request.service;
-        let url = &self.urls[service as usize];
-        Failure::Unreachable(format!("cannot reach {} at {url}: {}", service.name(), chain(error)))
+        let url = self.urls[request.service as usize].as_ref().map(Url::as_str).unwrap_or_default();
+        let name = request.service.name();
+        Failure::Unreachable(format!("Cannot reach {name} at {url}: {}.", chain(error)))
     }
 }
 
-/// Says how to repeat a request whose outcome nobody knows.
-fn with_key(failure: Failure, request: &Request) -> Failure {
+/// Adds the idempotency key to the failure of a request whose outcome is unknown.
+pub fn with_key(failure: Failure, request: &Request) -> Failure {
     match (failure, &request.key) {
         (Failure::Unreachable(message), Some(key)) => Failure::Unreachable(format!(
             "{message}\nThe request may have been stored. To repeat it safely, add: --idempotency-key {key}"
@@ -276,14 +298,14 @@ async fn part(file: &FormFile) -> Result<Part, Failure> {
 /// Appends a path to a base URL, which may have a path of its own.
 fn join(base: &Url, path: &str) -> Result<Url, Failure> {
     let text = format!("{}{path}", base.as_str().trim_end_matches('/'));
-    Url::parse(&text).map_err(|_| Failure::Usage(format!("{text} is no URL")))
+    Url::parse(&text).map_err(|_| Failure::Usage(format!("{text} is not a URL.")))
 }
 
 /// Encodes a value as one segment of a path.
 pub fn segment(value: &str) -> Result<String, Failure> {
-    // A URL without these segments would be the one of something else.
+    // URL parsing drops these segments, so the URL would address another resource.
     if ["", ".", ".."].contains(&value) {
-        return Err(Failure::Usage(format!("\"{value}\" is no id")));
+        return Err(Failure::Usage(format!("\"{value}\" is not an id.")));
     }
     Ok(url::form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20"))
 }
@@ -293,7 +315,15 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.parse().ok().map(Duration::from_secs)
 }
 
-/// Returns the query of the link `next`. Its host may be another one that a proxy has, so only the query is used.
+/// Returns a query that skips rows which were read already, besides those that it skips itself.
+fn at_offset(query: &[(String, String)], rows: usize) -> Vec<(String, String)> {
+    let (offset, mut query): (Vec<_>, Vec<_>) = query.iter().cloned().partition(|(name, _)| name == "offset");
+    let own: usize = offset.first().and_then(|(_, value)| value.parse().ok()).unwrap_or_default();
+    query.push(("offset".to_owned(), (own + rows).to_string()));
+    query
+}
+
+/// Returns the query of the link `next`. The host is ignored because a proxy may have changed it.
 pub fn next_query(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
     let links = headers.get(LINK)?.to_str().ok()?;
     let next = links.split(", <").find(|link| link.contains("rel=\"next\""))?;
@@ -374,6 +404,33 @@ mod tests {
             Some("cursor=a"),
             "the query of the link, at the address of the service"
         );
+    }
+
+    #[tokio::test]
+    async fn a_list_without_links_continues_by_offset() {
+        let page = |rows: usize| ResponseTemplate::new(200).set_body_json(vec![1; rows]);
+        let (server, client) = client(vec![page(100), page(100), page(7)]).await;
+        let request = Request::get(Service::Logistics, "/v1/loads").with("offset", Some(5));
+        assert_eq!(client.rows(&request, usize::MAX).await.unwrap().len(), 207);
+        let requests = server.received_requests().await.unwrap();
+        assert_eq!(requests[2].url.query(), Some("limit=100&offset=205"));
+    }
+
+    #[tokio::test]
+    async fn an_unknown_outcome_names_the_key() {
+        let page = ResponseTemplate::new(200).set_body_string("<html>");
+        let responses = vec![
+            busy(500, "internal", "0"),
+            page,
+            busy(429, "rate_limited", "61"),
+            busy(409, "idempotency_in_progress", "61"),
+        ];
+        let (_server, client) = client(responses).await;
+        for _ in 0..4 {
+            let failure = client.json(&post(Some("k-1"))).await.unwrap_err();
+            assert_eq!(failure.exit_code(), 3);
+            assert!(failure.to_string().ends_with("--idempotency-key k-1"), "{failure}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Why a command failed, and the exit code that says so.
 
 use std::fmt;
+use std::io::Read;
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 pub enum Failure {
     /// The service refused the request: exit code 1.
     Refused(Refusal),
-    /// A file cannot be read or written, or a receiver or provider answered what nobody can use: exit code 1.
+    /// A file cannot be read or written, or a receiver or provider did not answer as expected: exit code 1.
     Local(String),
     /// The command does not say what is needed: exit code 2.
     Usage(String),
@@ -134,7 +135,9 @@ impl From<Refusal> for Failure {
                     "{message} Log in with `drover login`, or set DROVER_TOKEN to a valid token."
                 ))
             }
-            500.. => Self::Unreachable(Self::Refused(refusal).to_string()),
+            _ if refusal.status >= 500 || refusal.is_temporary() => {
+                Self::Unreachable(Self::Refused(refusal).to_string())
+            }
             _ => Self::Refused(refusal),
         }
     }
@@ -142,7 +145,14 @@ impl From<Refusal> for Failure {
 
 /// Makes a failure of an error that concerns a file.
 pub fn of_file(path: &std::path::Path, action: &str) -> impl FnOnce(std::io::Error) -> Failure {
-    move |error| Failure::Local(format!("cannot {action} {}: {error}", path.display()))
+    move |error| Failure::Local(format!("Cannot {action} {}: {error}.", path.display()))
+}
+
+/// Reads standard input to its end.
+pub fn stdin() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().read_to_end(&mut bytes);
+    read.map(|_| bytes).map_err(|error| Failure::Local(format!("Cannot read standard input: {error}.")))
 }
 
 #[cfg(test)]
@@ -169,7 +179,7 @@ mod tests {
     #[test]
     fn exit_codes_distinguish_what_a_script_can_do() {
         let code = |status| Failure::from(Refusal::new(status, b"<html>")).exit_code();
-        assert_eq!([code(403), code(409), code(401), code(500), code(503)], [1, 1, 4, 3, 3]);
+        assert_eq!([code(403), code(409), code(401), code(429), code(500), code(503)], [1, 1, 4, 3, 3, 3]);
         assert_eq!(Failure::ClosedPipe.exit_code(), 0);
     }
 }

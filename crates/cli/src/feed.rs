@@ -1,7 +1,7 @@
 //! The feed of events (docs/api/events.md), and a file that keeps its cursor.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -31,7 +31,8 @@ pub struct Feed<'a> {
     request: Request,
     /// The cursor, or `None` for the oldest event.
     after: Option<String>,
-    store: Option<Store>,
+    /// A file with the name of the service and the cursor.
+    store: Option<PathBuf>,
     is_once: bool,
     is_done: bool,
 }
@@ -41,16 +42,13 @@ impl<'a> Feed<'a> {
     pub fn open(client: &'a Client, args: &FeedArgs, with_resource: bool) -> Result<Self, Failure> {
         if args.service == Service::System {
             return Err(Failure::Usage(
-                "system has no feed: use --service logistics or livestock".to_owned(),
+                "system has no feed. Use --service logistics or livestock.".to_owned(),
             ));
         }
-        let store = args.store.clone().map(|path| Store::read(path, args.service)).transpose()?;
-        let stored = store.as_ref().and_then(|store| store.cursors.get(args.service.name()).cloned());
-        let after = match &args.after {
-            Some(cursor) => Some(cursor.clone()),
-            None if args.from_start => None,
-            None => Some(stored.unwrap_or_else(|| "now".to_owned())),
-        };
+        let store = args.store.clone();
+        let stored = store.as_deref().map(|path| read_cursor(path, args.service)).transpose()?.flatten();
+        let default = (!args.from_start).then(|| "now".to_owned());
+        let after = args.after.clone().or(stored).or(default);
         let mut request =
             Request::get(args.service, "/v1/events").with("include", with_resource.then_some("resource"));
         request.query.extend(args.types.iter().map(|name| ("f:type".to_owned(), name.clone())));
@@ -58,8 +56,8 @@ impl<'a> Feed<'a> {
         Ok(Self { client, request, after, store, is_once: args.once, is_done: false })
     }
 
-    /// Returns the next events, waiting for them, or `None` if there are no more and none are waited for. While the
-    /// service cannot be reached, it is asked again. Call [`store`](Self::store) when the events are processed.
+    /// Waits for the next events and returns them. With `--once`, it does not wait, and returns `None` after the last
+    /// event. An unreachable service is retried. Call [`store`](Self::store) when the events are processed.
     pub async fn next(&mut self) -> Result<Option<Vec<Value>>, Failure> {
         if self.is_done {
             return Ok(None);
@@ -79,7 +77,7 @@ impl<'a> Feed<'a> {
                 }
                 Err(Failure::Refused(refusal)) if refusal.status == 410 => {
                     let message = "The cursor is newer than the database, which was restored from a backup. \
-                                   Begin again with --from-start, or with --after now.";
+                                   Begin again with --after now, or with --from-start and without the file of --store.";
                     return Err(Failure::Local(message.to_owned()));
                 }
                 Err(failure) => return Err(failure),
@@ -98,40 +96,31 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Keeps the cursor behind the events that [`next`](Self::next) returned.
-    pub fn store(&mut self) -> Result<(), Failure> {
-        match (&mut self.store, &self.after) {
-            (Some(store), Some(cursor)) => store.keep(self.request.service, cursor),
+    /// Stores the cursor after the events that [`next`](Self::next) returned.
+    pub fn store(&self) -> Result<(), Failure> {
+        match (&self.store, &self.after) {
+            (Some(path), Some(cursor)) => {
+                write_whole(path, format!("{} {cursor}\n", self.request.service.name()).as_bytes())
+            }
             _ => Ok(()),
         }
     }
 }
 
-/// A file with the cursor of each service.
-struct Store {
-    path: PathBuf,
-    cursors: BTreeMap<String, String>,
-}
-
-impl Store {
-    fn read(path: PathBuf, service: Service) -> Result<Self, Failure> {
-        let cursors = match std::fs::read(&path) {
-            Ok(text) => serde_json::from_slice(&text).map_err(|_| {
-                Failure::Local(format!("{} keeps no cursor of {}", path.display(), service.name()))
-            })?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(of_file(&path, "read")(error)),
-        };
-        Ok(Self { path, cursors })
-    }
-
-    fn keep(&mut self, service: Service, cursor: &str) -> Result<(), Failure> {
-        let old = self.cursors.insert(service.name().to_owned(), cursor.to_owned());
-        if old.as_deref() == Some(cursor) {
-            return Ok(());
-        }
-        let text = serde_json::to_vec(&self.cursors).map_err(|error| Failure::Local(error.to_string()))?;
-        write_whole(&self.path, &text)
+/// Returns the cursor in a file, or `None` if the file does not exist.
+fn read_cursor(path: &Path, service: Service) -> Result<Option<String>, Failure> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(of_file(path, "read")(error)),
+    };
+    match text.trim_end().split_once(' ') {
+        Some((name, cursor)) if name == service.name() => Ok(Some(cursor.to_owned())),
+        _ => Err(Failure::Local(format!(
+            "{} does not contain a cursor of {}. Use a file of its own for each feed.",
+            path.display(),
+            service.name()
+        ))),
     }
 }
 
@@ -165,20 +154,30 @@ pub async fn follow(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::Session;
 
-    #[test]
-    fn a_store_keeps_a_cursor_for_each_service() {
+    #[tokio::test]
+    async fn a_stored_cursor_is_continued_and_belongs_to_one_service() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("cursors.json");
-        let mut store = Store::read(path.clone(), Service::Logistics).unwrap();
-        assert!(store.cursors.is_empty());
-        store.keep(Service::Logistics, "1.5").unwrap();
-        store.keep(Service::Livestock, "1.7").unwrap();
-        store.keep(Service::Logistics, "1.9").unwrap();
-        let read = Store::read(path.clone(), Service::Livestock).unwrap();
-        assert_eq!(read.cursors["logistics"], "1.9");
-        assert_eq!(read.cursors["livestock"], "1.7");
-        std::fs::write(&path, "x").unwrap();
-        assert!(Store::read(path, Service::Livestock).is_err());
+        let mut args = FeedArgs {
+            service: Service::Logistics,
+            after: None,
+            from_start: true,
+            store: Some(folder.path().join("cursor")),
+            types: Vec::new(),
+            parameters: Vec::new(),
+            once: true,
+        };
+        let url = reqwest::Url::parse("http://127.0.0.1:9").unwrap();
+        let client = Client::new(Session::fixed(&url, "t0ken")).unwrap();
+        let mut feed = Feed::open(&client, &args, false).unwrap();
+        assert_eq!(feed.after, None);
+        feed.after = Some("1.5".to_owned());
+        feed.store().unwrap();
+        assert_eq!(Feed::open(&client, &args, false).unwrap().after.as_deref(), Some("1.5"));
+        args.after = Some("now".to_owned());
+        assert_eq!(Feed::open(&client, &args, false).unwrap().after.as_deref(), Some("now"));
+        args.service = Service::Livestock;
+        assert!(Feed::open(&client, &args, false).is_err());
     }
 }

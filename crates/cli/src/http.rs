@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use reqwest::ClientBuilder;
+use reqwest::{ClientBuilder, Url};
+use url::Host;
 
 use crate::error::Failure;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Without a byte for so long, the connection is given up. A feed is silent for up to 30 seconds.
+/// The connection is closed if no byte arrives for this time. A feed is silent for up to 30 seconds.
 const READ_TIMEOUT: Duration = Duration::from_secs(90);
 /// How long the services wait for a form.
 const UPLOAD_TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -29,10 +30,21 @@ fn build(limit: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Result<reqwest::
         .redirect(reqwest::redirect::Policy::none());
     limit(client)
         .build()
-        .map_err(|error| Failure::Local(format!("cannot create the HTTP client: {}", chain(&error))))
+        .map_err(|error| Failure::Local(format!("Cannot create the HTTP client: {}.", chain(&error))))
 }
 
-/// Returns an error of reqwest with its causes, without the URL.
+/// Whether a secret may be sent to a URL: with TLS, or to this machine.
+pub fn is_secure(url: &Url) -> bool {
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || (url.scheme() == "http" && is_local)
+}
+
+/// Returns the innermost cause of an error of reqwest. It does not contain the URL.
 pub fn chain(error: &reqwest::Error) -> String {
     let mut causes = Vec::new();
     let mut cause = std::error::Error::source(error);

@@ -1,13 +1,12 @@
 //! Imports of spreadsheets (docs/api/batches.md).
 
-use std::io::Read;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::args::ImportArgs;
 use crate::client::{Client, Content, FormFile, Payload, Request};
-use crate::error::{Failure, hints, plain};
+use crate::error::{Failure, hints, plain, stdin};
 use crate::loads::save;
 use crate::output::{self, Column, Output, column, whole};
 use crate::profile::Service;
@@ -89,13 +88,9 @@ fn fields(args: &ImportArgs) -> Vec<(String, String)> {
 /// Returns a file of the command line as a file of a form. `-` is CSV from standard input.
 fn form_file(path: &Path) -> Result<FormFile, Failure> {
     if path.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().read_to_end(&mut bytes);
-        read.map_err(|error| Failure::Local(format!("cannot read standard input: {error}")))?;
-        return Ok(FormFile { name: "stdin.csv".to_owned(), content: Content::Bytes(bytes) });
+        return Ok(FormFile { name: "stdin.csv".to_owned(), content: Content::Bytes(stdin()?) });
     }
-    let name = path.file_name().ok_or_else(|| Failure::Usage(format!("{} is no file", path.display())))?;
-    Ok(FormFile { name: name.to_string_lossy().into_owned(), content: Content::File(path.to_owned()) })
+    FormFile::new(path)
 }
 
 /// Returns a validation entry as a row of the table of problems.
@@ -117,7 +112,7 @@ fn problem(entry: &Value) -> Value {
         "hint": hint.trim_start_matches("; ")})
 }
 
-/// Returns how to mend the first problem that has a suggestion, or that is a cell.
+/// Returns how to correct the first problem that has a suggestion, or that is a cell.
 fn advice(problems: &[Value]) -> String {
     let has_suggestion = |entry: &&Value| entry["data"]["suggestions"][0].is_string();
     let is_cell = |entry: &&Value| plain(&entry["path"]).starts_with("rows[");
@@ -129,7 +124,7 @@ fn advice(problems: &[Value]) -> String {
         if has_suggestion(&entry) { plain(&entry["data"]["suggestions"][0]) } else { "VALUE".to_owned() };
     let quoted = value.replace('\'', r"'\''");
     format!(
-        "\nMend the sheet, or import it again with corrections such as: --correct '{}:{}={quoted}'",
+        "\nCorrect the sheet, or import it again with corrections such as: --correct '{}:{}={quoted}'",
         plain(&row["row"]),
         plain(&row["column"])
     )

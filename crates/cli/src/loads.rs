@@ -1,15 +1,17 @@
 //! Commands about loads, except imports.
 
-use std::io::{IsTerminal, Read};
+use std::fs::File;
+use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use futures_util::StreamExt;
 use reqwest::Response;
 use serde_json::{Value, json};
+use tempfile::TempPath;
 
 use crate::args::{CreateArgs, ExportArgs, Format, ListArgs, ProveArgs, Role, WriteArgs};
 use crate::client::{Client, Payload, Request, segment};
-use crate::error::{Failure, of_file, plain};
+use crate::error::{Failure, of_file, plain, stdin};
 use crate::output::{self, Column, Output, Progress, column, whole};
 use crate::profile::Service;
 
@@ -53,6 +55,10 @@ pub async fn show(client: &Client, output: Output, id: &str) -> Result<(), Failu
 
 /// Creates a load.
 pub async fn create(client: &Client, output: Output, args: &CreateArgs) -> Result<(), Failure> {
+    let has_organiser = args.organiser_id.is_some() || args.organiser_name.is_some();
+    if args.role == Role::Organiser && has_organiser {
+        return Err(Failure::Usage("--organiser-id and --organiser-name need --as carrier.".to_owned()));
+    }
     // First, so that nothing is read from standard input and lost if nobody is logged in.
     let organisation = client.claim("org").await?;
     let mut load = match &args.from {
@@ -145,12 +151,12 @@ async fn write(
     let key = args.idempotency_key.clone();
     let request = Request::post(Service::Logistics, path, Payload::Json(body), key);
     if args.dry_run {
-        request.show(&client.urls[Service::Logistics as usize], output)?;
+        request.show(client.url(Service::Logistics)?, output)?;
         return Ok(None);
     }
     let result = client.json(&request).await;
     if let (Err(_), Payload::Json(body), false) = (&result, &request.payload, output.json) {
-        output::note(&format!("This was sent:\n{body:#}\n"));
+        output::note(&format!("Request body:\n{body:#}\n"));
     }
     result.map(Some)
 }
@@ -179,15 +185,10 @@ async fn commodity_id(client: &Client, commodity: &str) -> Result<Value, Failure
 }
 
 fn read_json(path: &Path) -> Result<Value, Failure> {
-    let mut text = String::new();
-    if path.as_os_str() == "-" {
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|error| Failure::Local(format!("cannot read standard input: {error}")))?;
-    } else {
-        text = std::fs::read_to_string(path).map_err(of_file(path, "read"))?;
-    }
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::Usage(format!("{} is no JSON: {error}", path.display())))
+    let is_stdin = path.as_os_str() == "-";
+    let text = if is_stdin { stdin()? } else { std::fs::read(path).map_err(of_file(path, "read"))? };
+    serde_json::from_slice(&text)
+        .map_err(|error| Failure::Usage(format!("{} is not JSON: {error}.", path.display())))
 }
 
 /// Downloads completed loads, or those that a search finds.
@@ -228,25 +229,25 @@ pub fn check_destination(path: Option<&PathBuf>, is_binary: bool) -> Result<(), 
 pub async fn save(response: Response, path: Option<&Path>, label: &str) -> Result<(), Failure> {
     let mut progress = Progress::new(label, response.content_length());
     let mut stream = response.bytes_stream();
-    let folder =
-        path.map(|path| path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new(".")));
-    let mut file = match (path, folder) {
-        (Some(path), Some(folder)) => Some((path, new_file(folder).map_err(of_file(path, "write"))?)),
-        _ => None,
+    let mut file = match path {
+        Some(path) => Some((path, open(path).map_err(of_file(path, "write"))?)),
+        None => None,
     };
     while let Some(chunk) = stream.next().await {
         let chunk = chunk
             .map_err(|_| Failure::Unreachable("The connection broke during the download.".to_owned()))?;
         match &mut file {
-            Some((path, file)) => std::io::Write::write_all(file, &chunk).map_err(of_file(path, "write"))?,
+            Some((path, (file, _))) => file.write_all(&chunk).map_err(of_file(path, "write"))?,
             None => output::bytes(&chunk)?,
         }
         progress.add(chunk.len());
     }
     drop(progress);
     match file {
-        Some((path, file)) => {
-            file.persist(path).map_err(|error| of_file(path, "write")(error.error))?;
+        Some((path, (_, temporary))) => {
+            if let Some(temporary) = temporary {
+                temporary.persist(path).map_err(|error| of_file(path, "write")(error.error))?;
+            }
             output::note(&format!("Written to {}.", path.display()));
             Ok(())
         }
@@ -254,10 +255,30 @@ pub async fn save(response: Response, path: Option<&Path>, label: &str) -> Resul
     }
 }
 
-/// Creates a temporary file that gets the usual permissions, not those of a secret.
-fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
+/// Opens a device or pipe, or creates a temporary file that will replace a regular file. The temporary file gets the
+/// usual permissions, not those of a secret.
+fn open(path: &Path) -> std::io::Result<(File, Option<TempPath>)> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        return Ok((File::options().write(true).open(path)?, None));
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
-    builder.tempfile_in(folder)
+    let (file, temporary) = builder.tempfile_in(folder)?.into_parts();
+    Ok((file, Some(temporary)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn only_a_regular_file_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(open(Path::new("/dev/null")).unwrap().1.is_none());
+        assert!(open(folder.path()).is_err());
+        assert!(open(&folder.path().join("new.csv")).unwrap().1.is_some());
+    }
 }

@@ -4,7 +4,8 @@ use reqwest::Url;
 use serde_json::json;
 
 use crate::args::{Connection, LoginArgs};
-use crate::error::Failure;
+use crate::client::Client;
+use crate::error::{Failure, stdin};
 use crate::http::http;
 use crate::oauth::{device_flow, renew};
 use crate::output::{self, Output};
@@ -26,9 +27,11 @@ pub async fn login(args: &LoginArgs, connection: &Connection, output: Output) ->
         profile.renewal = proof.map(|proof| Renewal { endpoint, client_id, proof });
         profile.token = Some(granted.token);
     } else if let Some(client_id) = &args.client_id {
-        let system = Session::open(connection)?.urls[Service::System as usize].clone();
+        let client = Client::new(Session::open(connection)?)?;
+        let system = client.url(Service::System)?;
         let endpoint = format!("{}/v1/token", system.as_str().trim_end_matches('/'));
-        let endpoint = Url::parse(&endpoint).map_err(|_| Failure::Usage(format!("{endpoint} is no URL")))?;
+        let endpoint =
+            Url::parse(&endpoint).map_err(|_| Failure::Usage(format!("{endpoint} is not a URL.")))?;
         let proof = Proof::ClientSecret(client_secret(args)?);
         let mut renewal = Renewal { endpoint, client_id: client_id.clone(), proof };
         profile.token = Some(renew(&http, &mut renewal).await?.token);
@@ -59,10 +62,7 @@ fn client_secret(args: &LoginArgs) -> Result<Secret, Failure> {
         Some(path) if path.as_os_str() != "-" => Secret::read(path, "--client-secret-file")?,
         _ => {
             output::note("Reading the client secret from standard input.");
-            let text = std::io::read_to_string(std::io::stdin());
-            Secret::new(
-                &text.map_err(|error| Failure::Local(format!("cannot read standard input: {error}")))?,
-            )
+            Secret::new(&String::from_utf8_lossy(&stdin()?))
         }
     };
     if secret.reveal().is_empty() {

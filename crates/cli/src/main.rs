@@ -39,7 +39,7 @@ async fn main() -> ExitCode {
     };
     match &failure {
         Failure::ClosedPipe => {}
-        failure if output.json => output::note(&failure.document().to_string()),
+        failure if output.json => output::json_note(&failure.document()),
         failure => output::note(&format!("error: {failure}")),
     }
     ExitCode::from(failure.exit_code())
@@ -66,8 +66,8 @@ async fn run(cli: &Cli, output: Output) -> Result<(), Failure> {
         Command::Events(EventsCommand::Follow { feed, with_resource }) => {
             feed::follow(&client, output, feed, *with_resource).await
         }
-        Command::Webhooks(WebhooksCommand::Listen { feed, forward, secret }) => {
-            webhooks::listen(&client, output, feed, forward, secret.as_ref()).await
+        Command::Webhooks(WebhooksCommand::Listen { feed, forward, secret_file }) => {
+            webhooks::listen(&client, output, feed, forward, secret_file.as_deref()).await
         }
         Command::Mcp(args) => mcp::serve(client, args.allow_write).await,
         Command::Login(_) | Command::Logout | Command::Completions { .. } | Command::Generate { .. } => {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::args::{FilesCommand, ListingsCommand, PlacesCommand, WriteArgs};
-use crate::client::{Client, Content, FormFile, Payload, Request, segment};
+use crate::client::{Client, FormFile, Payload, Request, segment};
 use crate::error::{Failure, plain};
 use crate::loads::{check_destination, limit, listed, save};
 use crate::output::{Column, Output, column, whole};
@@ -84,12 +84,7 @@ fn upload_form(
     name: Option<&String>,
     share_with: &[String],
 ) -> Result<Payload, Failure> {
-    let file = |path: &PathBuf| {
-        let name =
-            path.file_name().ok_or_else(|| Failure::Usage(format!("{} is no file", path.display())))?;
-        Ok(FormFile { name: name.to_string_lossy().into_owned(), content: Content::File(path.clone()) })
-    };
-    let files = files.iter().map(file).collect::<Result<Vec<_>, Failure>>()?;
+    let files = files.iter().map(|path| FormFile::new(path)).collect::<Result<Vec<_>, _>>()?;
     let name = name.or(files.first().map(|file| &file.name)).cloned().unwrap_or_default();
     let field = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let mut fields = vec![field("bucket", bucket), field("type", file_type), field("name", &name)];
@@ -102,7 +97,7 @@ fn upload_form(
 async fn upload(client: &Client, output: Output, form: Payload, write: &WriteArgs) -> Result<(), Failure> {
     let request = Request::post(Service::System, "/v1/files", form, write.idempotency_key.clone());
     if write.dry_run {
-        return request.show(&client.urls[Service::System as usize], output);
+        return request.show(client.url(Service::System)?, output);
     }
     let result = client.json(&request).await?;
     let additional = result["additional"].as_array().into_iter().flatten();

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::Failure;
-use crate::http::chain;
+use crate::http::{chain, is_secure};
 use crate::output;
 use crate::profile::{Proof, Renewal, Secret, Token};
 
@@ -74,18 +74,16 @@ fn encoded(text: &str) -> String {
     url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
-/// Logs a user in who has a browser somewhere. Returns the token endpoint and what it granted.
+/// Logs a user in who confirms a code in a browser on any device. Returns the token endpoint and its response.
 pub async fn device_flow(
     http: &reqwest::Client,
     issuer: &Url,
     client_id: &str,
     scope: &str,
 ) -> Result<(Url, Granted), Failure> {
-    let is_local = matches!(issuer.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-    if issuer.scheme() != "https" && !is_local {
-        return Err(Failure::Usage(
-            "an issuer begins with https://, unless it is on this machine".to_owned(),
-        ));
+    if !is_secure(issuer) {
+        let message = "The URL of an issuer must begin with https://, unless it is on this machine.";
+        return Err(Failure::Usage(message.to_owned()));
     }
     let name = issuer.as_str().trim_end_matches('/');
     let address = format!("{name}/.well-known/openid-configuration");

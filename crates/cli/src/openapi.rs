@@ -13,7 +13,7 @@ const TEXTS: [&str; 3] = [
     include_str!("../../../services/livestock/openapi.json"),
 ];
 const METHODS: [Method; 5] = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
-/// Members of a schema that cost an assistant much and help it little: the service checks them anyway.
+/// Members of a schema that assistants do not get: they are long, and the service validates the values anyway.
 const LEFT_OUT: [&str; 4] = ["pattern", "example", "examples", "propertyNames"];
 
 /// The OpenAPI document of a service.

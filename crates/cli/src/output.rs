@@ -48,7 +48,7 @@ impl Output {
     /// Prints rows like [`rows`](Self::rows), with or without the headings.
     pub fn page(self, rows: &[Value], columns: &[Column], has_headings: bool) -> Result<(), Failure> {
         if self.json {
-            return rows.iter().try_for_each(|row| line(&row.to_string()));
+            return rows.iter().try_for_each(json);
         }
         // A pipe or a file gets whole cells.
         let width =
@@ -59,7 +59,7 @@ impl Output {
     /// Prints one document: its members one a line, or as JSON.
     pub fn document(self, document: &Value) -> Result<(), Failure> {
         if self.json {
-            return line(&document.to_string());
+            return json(document);
         }
         let mut members = Vec::new();
         flatten("", document, &mut members);
@@ -70,7 +70,7 @@ impl Output {
     /// Prints the result of an action: its sentence, or the document as JSON. Warnings go to stderr.
     pub fn action(self, result: &Value, sentence: &str) -> Result<(), Failure> {
         if self.json {
-            return line(&result.to_string());
+            return json(result);
         }
         for warning in result["warnings"].as_array().into_iter().flatten() {
             let text = |member: &str| clean(warning[member].as_str().unwrap_or_default());
@@ -80,9 +80,33 @@ impl Output {
     }
 }
 
-/// Prints a line on stdout.
+/// Prints lines for people on stdout.
 pub fn line(text: &str) -> Result<(), Failure> {
-    written(writeln!(io::stdout().lock(), "{text}"))
+    written(writeln!(io::stdout().lock(), "{}", clean_lines(text)))
+}
+
+/// Prints a JSON document on stdout.
+pub fn json(document: &Value) -> Result<(), Failure> {
+    let stdout = io::stdout();
+    let text = json_text(document, stdout.is_terminal());
+    written(writeln!(stdout.lock(), "{text}"))
+}
+
+/// Prints a JSON document on stderr. A closed stderr is ignored.
+pub fn json_note(document: &Value) {
+    let stderr = io::stderr();
+    let text = json_text(document, stderr.is_terminal());
+    let _ = writeln!(stderr.lock(), "{text}");
+}
+
+/// Returns a document as text. For a terminal, the characters that it would obey are escaped.
+fn json_text(document: &Value, is_terminal: bool) -> String {
+    let text = document.to_string();
+    if !is_terminal {
+        return text;
+    }
+    let escape = |c: char| format!("\\u{:04x}", u32::from(c));
+    text.chars().map(|c| if c.is_control() || is_bidi(c) { escape(c) } else { c.into() }).collect()
 }
 
 /// Writes bytes on stdout.
@@ -98,13 +122,13 @@ pub fn flush() -> Result<(), Failure> {
 fn written(result: io::Result<()>) -> Result<(), Failure> {
     result.map_err(|error| match error.kind() {
         ErrorKind::BrokenPipe => Failure::ClosedPipe,
-        _ => Failure::Local(format!("cannot write the output: {error}")),
+        _ => Failure::Local(format!("Cannot write the output: {error}.")),
     })
 }
 
-/// Prints a line for people on stderr. A closed stderr is ignored.
+/// Prints lines for people on stderr. A closed stderr is ignored.
 pub fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", clean_lines(text));
 }
 
 /// Shows on a terminal how far an upload or download is.
@@ -146,9 +170,19 @@ fn kib(bytes: u64) -> String {
     format!("{} KiB", bytes.div_ceil(1024))
 }
 
-/// Replaces control characters, which a terminal would obey: texts are those of other users.
+/// Replaces control characters, which a terminal would obey, and removes those that change the direction of text. Texts
+/// may be those of other users.
 pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().filter(|c| !is_bidi(*c)).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn clean_lines(text: &str) -> String {
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a character changes the direction of text.
+fn is_bidi(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Returns the lines of a table that is at most `width` wide, if its whole columns allow it.
@@ -246,6 +280,10 @@ mod tests {
     fn texts_of_users_cannot_control_the_terminal() {
         let rows = [json!({"id": "1", "title": "a\u{1b}[2Jb\nc\u{9b}"})];
         assert!(!table(&rows, &COLUMNS, 80).concat().contains(char::is_control));
+        assert_eq!(clean_lines("a\u{1b}[2J\nb\r\u{9b}\u{202e}c"), "a [2J\nb  c");
+        let hostile = json!("a\u{9b}b\u{202e}\n");
+        assert_eq!(json_text(&hostile, true), r#""a\u009bb\u202e\n""#);
+        assert_eq!(json_text(&hostile, false), hostile.to_string());
     }
 
     #[test]

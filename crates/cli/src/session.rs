@@ -12,16 +12,17 @@ use serde_json::Value;
 
 use crate::args::Connection;
 use crate::error::Failure;
+use crate::http::is_secure;
 use crate::oauth;
-use crate::profile::{Profile, Proof, Secret};
+use crate::profile::{Profile, Proof, Secret, Token};
 
 /// Seconds before its end at which a token is replaced.
 const RENEW_BEFORE: i64 = 30;
 
 /// The base URLs and the token of a command.
 pub struct Session {
-    /// The base URL of each service.
-    pub urls: [Url; 3],
+    /// The base URL of each service, in the order of [`Service::ALL`](crate::profile::Service::ALL).
+    pub urls: [Option<Url>; 3],
     source: Source,
 }
 
@@ -40,34 +41,21 @@ impl Session {
     /// over the stored profile.
     pub fn open(connection: &Connection) -> Result<Self, Failure> {
         let profile = Profile::read()?;
-        let given = connection.urls();
-        let local = |i: usize| Url::parse(&format!("http://127.0.0.1:{}", 8081 + i)).ok();
-        let url = |i: usize| given[i].clone().or_else(|| profile.urls[i].clone()).or_else(|| local(i));
-        let [Some(system), Some(logistics), Some(livestock)] = [url(0), url(1), url(2)] else {
-            return Err(Failure::Usage("the base URL of a service is missing".to_owned()));
-        };
-        for url in [&system, &logistics, &livestock] {
-            // The URL is not repeated: it may contain a password.
-            let is_plain = url.username().is_empty() && url.password().is_none();
-            if !is_plain || !matches!(url.scheme(), "http" | "https") {
-                let message =
-                    "a base URL begins with http:// or https:// and contains no user name or password";
-                return Err(Failure::Usage(message.to_owned()));
-            }
-        }
+        let urls = base_urls(connection.urls(), &profile.urls)?;
         let fixed = env::var("DROVER_TOKEN").ok().filter(|token| !token.trim().is_empty());
         let source = match (&connection.token_file, fixed) {
             (Some(path), _) => Source::File(path.clone()),
             (None, Some(token)) => Source::Fixed(Secret::new(&token)),
             (None, None) => Source::Stored(Box::new(profile)),
         };
-        Ok(Self { urls: [system, logistics, livestock], source })
+        Ok(Self { urls, source })
     }
 
     /// Makes a session of a test: all services at one address, and a token.
     #[cfg(test)]
     pub fn fixed(url: &Url, token: &str) -> Self {
-        Self { urls: [url.clone(), url.clone(), url.clone()], source: Source::Fixed(Secret::new(token)) }
+        let urls = [(); 3].map(|()| Some(url.clone()));
+        Self { urls, source: Source::Fixed(Secret::new(token)) }
     }
 
     /// Returns a token to send. A stored one that is about to end is replaced first.
@@ -86,7 +74,7 @@ impl Session {
                 _ => self.renewed(http).await?,
             },
         };
-        // Anything else cannot stand in a header, and the error would say which bytes it has.
+        // A header cannot contain other characters, and the error of the HTTP client would repeat them.
         if token.reveal().is_empty() || !token.reveal().bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(Failure::NotLoggedIn(
                 "The token is empty or contains characters that no token has.".to_owned(),
@@ -98,6 +86,14 @@ impl Session {
     /// Gets another token for the stored profile, and stores it.
     async fn renewed(&mut self, http: &reqwest::Client) -> Result<Secret, Failure> {
         let Source::Stored(profile) = &mut self.source else { return Err(ended()) };
+        // Another process may have renewed the token, or logged out.
+        let used = std::mem::replace(profile.as_mut(), Profile::read()?);
+        if profile.urls != used.urls {
+            return Err(ended());
+        }
+        if let Some(token) = replacement(&used, profile) {
+            return Ok(token.access_token.clone());
+        }
         let renewal = profile.renewal.as_mut().ok_or_else(ended)?;
         let granted = oauth::renew(http, renewal).await?;
         if let (Some(next), Proof::RefreshToken(token)) = (granted.refresh_token, &mut renewal.proof) {
@@ -125,6 +121,34 @@ impl Session {
     }
 }
 
+/// Returns the base URLs. Those of `cargo xtask up` apply only if none is set: a token must not go to another service.
+fn base_urls(given: [Option<Url>; 3], stored: &[Option<Url>; 3]) -> Result<[Option<Url>; 3], Failure> {
+    let mut urls = given;
+    for (url, stored) in urls.iter_mut().zip(stored) {
+        *url = url.take().or_else(|| stored.clone());
+    }
+    if urls.iter().all(Option::is_none) {
+        urls = [8081, 8082, 8083].map(|port| Url::parse(&format!("http://127.0.0.1:{port}")).ok());
+    }
+    // The URL is not repeated: it may contain a password.
+    let is_allowed = |url: &Url| is_secure(url) && url.username().is_empty() && url.password().is_none();
+    if urls.iter().flatten().all(is_allowed) {
+        return Ok(urls);
+    }
+    Err(Failure::Usage(
+        "A base URL must begin with https://, or with http:// on this machine, and must not contain a user name or \
+         password."
+            .to_owned(),
+    ))
+}
+
+/// Returns the token of a profile if it is valid and not the one that was used.
+fn replacement<'a>(used: &Profile, stored: &'a Profile) -> Option<&'a Token> {
+    let old = used.token.as_ref().map(|token| token.access_token.reveal());
+    let token = stored.token.as_ref().filter(|token| Some(token.access_token.reveal()) != old)?;
+    token.is_valid(Utc::now().timestamp() + RENEW_BEFORE).then_some(token)
+}
+
 fn ended() -> Failure {
     Failure::NotLoggedIn("Your log-in has ended. Log in again with `drover login`.".to_owned())
 }
@@ -138,6 +162,36 @@ fn claim(token: &str, name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_default_urls_apply_only_without_others() {
+        let url = |text: &str| Some(Url::parse(text).unwrap());
+        let none = [None, None, None];
+        assert_eq!(base_urls(none.clone(), &none).unwrap()[2], url("http://127.0.0.1:8083"));
+        let stored = [url("https://a.example"), None, None];
+        assert_eq!(base_urls(none.clone(), &stored).unwrap(), stored);
+        for refused in
+            ["http://a.example", "https://u:p@a.example", "ftp://127.0.0.1", "http://127.0.0.1.example"]
+        {
+            assert!(base_urls([url(refused), None, None], &none).is_err(), "{refused}");
+        }
+        for local in ["http://localhost:1", "http://[::1]:1"] {
+            assert!(base_urls([url(local), None, None], &none).is_ok(), "{local}");
+        }
+    }
+
+    #[test]
+    fn the_token_of_another_process_is_used_if_it_is_valid() {
+        let profile = |token: &str, expires_at: i64| {
+            let token = Token { access_token: Secret::new(token), expires_at: Some(expires_at) };
+            Profile { token: Some(token), ..Profile::default() }
+        };
+        let used = profile("old", 0);
+        assert!(replacement(&used, &profile("new", i64::MAX)).is_some());
+        assert!(replacement(&used, &profile("new", 0)).is_none());
+        assert!(replacement(&used, &profile("old", i64::MAX)).is_none());
+        assert!(replacement(&used, &Profile::default()).is_none());
+    }
 
     #[test]
     fn a_claim_is_read_from_a_token_without_verifying_it() {

@@ -1,5 +1,6 @@
 //! Events as a webhook sends them (docs/api/webhooks.md), to a receiver on this machine.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
@@ -101,12 +102,16 @@ pub async fn listen(
     output: Output,
     args: &FeedArgs,
     forward: &Url,
-    secret: Option<&String>,
+    secret_file: Option<&Path>,
 ) -> Result<(), Failure> {
     if !matches!(forward.scheme(), "http" | "https") {
         return Err(Failure::Usage("--forward needs a URL that begins with http:// or https://".to_owned()));
     }
-    let secret = secret.map_or_else(new_secret, |secret| Ok(Secret::new(secret)))?;
+    let secret = match (secret_file, std::env::var("DROVER_WEBHOOK_SECRET")) {
+        (Some(path), _) => Secret::read(path, "--secret-file")?,
+        (None, Ok(secret)) if !secret.trim().is_empty() => Secret::new(&secret),
+        (None, _) => new_secret()?,
+    };
     let key = SigningKey::parse(&secret)?;
     let webhook = Uuid::new_v4().to_string();
     let mut feed = Feed::open(client, args, true)?;
@@ -128,11 +133,13 @@ pub async fn listen(
                     break;
                 }
                 if attempt == MAX_ATTEMPTS {
-                    output::note(&format!("Gave up event {id} after {MAX_ATTEMPTS} attempts."));
-                } else {
-                    tokio::time::sleep(pause).await;
-                    pause *= 3;
+                    // The cursor is not stored, so the next start sends the event again.
+                    let message =
+                        format!("The receiver did not accept event {id} in {MAX_ATTEMPTS} attempts.");
+                    return Err(Failure::Local(message));
                 }
+                tokio::time::sleep(pause).await;
+                pause *= 3;
             }
         }
         output::flush()?;
@@ -144,8 +151,9 @@ pub async fn listen(
 fn report(output: Output, event: &Value, attempt: u32, outcome: &str, took: Duration) -> Result<(), Failure> {
     let (name, millis) = (plain(&event["type"]), u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     if output.json {
-        let document = json!({"id": event["id"], "type": name, "attempt": attempt, "answer": outcome, "durationMs": millis});
-        return output::line(&document.to_string());
+        return output::json(
+            &json!({"id": event["id"], "type": name, "attempt": attempt, "answer": outcome, "durationMs": millis}),
+        );
     }
     let about =
         [&event["reference"], &event["loadId"], &event["listingId"]].into_iter().find(|v| !v.is_null());
@@ -196,6 +204,7 @@ async fn body(client: &Client, service: Service, mut event: Value) -> Result<Str
         saved_search_id: take("savedSearchId"),
         load: take("load"),
         listing: take("listing"),
+        enquiry: take("enquiry"),
         ..Data::default()
     };
     // After `load.released` and the like, the caller may not read the resource any more.
@@ -209,9 +218,6 @@ async fn body(client: &Client, service: Service, mut event: Value) -> Result<Str
         data = Data { load: json!({"id": load_id, "reference": reference}), ..Data::default() };
     }
     if name == "listing.enquiry" {
-        let request = Request::get(service, "/v1/enquiries").with("f:listingId", Some(plain(&listing_id)));
-        let enquiries = client.rows(&request.with("scope", Some("received")), usize::MAX).await?;
-        data.enquiry = enquiries.into_iter().find(|enquiry| enquiry["id"] == id).unwrap_or_default();
         (data.user_id, data.organisation_id) = (Value::Null, Value::Null);
     }
     if name == "listing.matched" {

@@ -187,7 +187,7 @@ fn a_reader_that_ends_is_no_error() {
 #[test]
 fn a_follower_continues_where_it_stopped() {
     let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("cursors.json").to_str().unwrap().to_owned();
+    let store = folder.path().join("cursor").to_str().unwrap().to_owned();
     let follow = ["events", "follow", "--once", "--store", &store, "--type", "load.created", "--json"];
     succeed("OWEN", &follow);
     let references = [unique("F"), unique("G"), unique("H")];
@@ -240,7 +240,7 @@ fn header(head: &str, name: &str) -> String {
 #[test]
 fn a_receiver_gets_signed_events_again_until_it_accepts_them() {
     let folder = tempfile::tempdir().unwrap();
-    let store = folder.path().join("cursors.json").to_str().unwrap().to_owned();
+    let store = folder.path().join("cursor").to_str().unwrap().to_owned();
     succeed("OWEN", &["events", "follow", "--once", "--store", &store]);
     let load = create(&unique("W"), &unique("key"));
     let (url, received) = receiver();
