@@ -180,7 +180,7 @@ async fn commodity_id(client: &Client, commodity: &str) -> Result<Value, Failure
         let near: Vec<_> = entries.map(|entry| plain(&entry["name"])).filter(is_near).collect();
         let hint =
             if near.is_empty() { String::new() } else { format!("; similar ones: {}", near.join(", ")) };
-        Failure::Usage(format!("there is no commodity \"{commodity}\"{hint}"))
+        Failure::Usage(format!("There is no commodity \"{commodity}\"{hint}."))
     })
 }
 
@@ -201,7 +201,7 @@ pub async fn export(client: &Client, args: &ExportArgs) -> Result<(), Failure> {
     });
     if args.all && format == Format::Json {
         return Err(Failure::Usage(
-            "--all exports csv or xlsx; use `drover loads list --all --json` for JSON".to_owned(),
+            "--all exports csv or xlsx. Use `drover loads list --all --json` for JSON.".to_owned(),
         ));
     }
     let path = if args.all { "/v1/loads" } else { "/v1/loads/completed" };
@@ -220,7 +220,7 @@ pub async fn export(client: &Client, args: &ExportArgs) -> Result<(), Failure> {
 /// Refuses to write bytes on a terminal.
 pub fn check_destination(path: Option<&PathBuf>, is_binary: bool) -> Result<(), Failure> {
     if path.is_none() && is_binary && std::io::stdout().is_terminal() {
-        return Err(Failure::Usage("the content is binary: name a file with --output".to_owned()));
+        return Err(Failure::Usage("The content is binary. Name a file with --output.".to_owned()));
     }
     Ok(())
 }

@@ -83,7 +83,7 @@ struct Server {
 /// Serves until standard input ends.
 pub async fn serve(client: Client, allow_write: bool) -> Result<(), Failure> {
     let server = Server { client, tools: tools(allow_write)? };
-    let failed = |error: String| Failure::Local(format!("the MCP server stopped: {error}"));
+    let failed = |error: String| Failure::Local(format!("The MCP server stopped: {error}."));
     let running = server.serve(rmcp::transport::stdio()).await.map_err(|error| failed(error.to_string()))?;
     running.waiting().await.map(drop).map_err(|error| failed(error.to_string()))
 }
@@ -99,7 +99,7 @@ fn tools(allow_write: bool) -> Result<Vec<ApiTool>, Failure> {
         let document = &documents[*service as usize];
         for id in *ids {
             let operation = document.operations().find(|operation| operation.id() == *id);
-            let missing = || Failure::Local(format!("{} has no operation {id}", service.name()));
+            let missing = || Failure::Local(format!("{} has no operation {id}.", service.name()));
             let name = if is_ambiguous(id) { format!("{}_{id}", service.name()) } else { (*id).to_owned() };
             tools.push(ApiTool::new(name, &operation.ok_or_else(missing)?));
         }
@@ -235,11 +235,12 @@ impl Server {
         }
         let data = match serde_json::from_slice(&body) {
             Ok(data) => data,
-            Err(_) if media.starts_with("text/") => json!(String::from_utf8_lossy(&body)),
-            Err(_) => {
-                let failure = Failure::Local(format!("An assistant cannot read {media}."));
-                return Err(failure);
+            Err(_) if request.key.is_some() => {
+                let failure = Failure::Unreachable("The response is not JSON.".to_owned());
+                return Err(with_key(failure, &request));
             }
+            Err(_) if media.starts_with("text/") => json!(String::from_utf8_lossy(&body)),
+            Err(_) => return Err(Failure::Usage(format!("An assistant cannot read {media}."))),
         };
         let mut result = json!({"notice": NOTICE, "response": data});
         let cursor = next.and_then(|query| query.into_iter().find(|(name, _)| name == "cursor"));

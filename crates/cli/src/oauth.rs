@@ -87,11 +87,11 @@ pub async fn device_flow(
     }
     let name = issuer.as_str().trim_end_matches('/');
     let address = format!("{name}/.well-known/openid-configuration");
-    let address = Url::parse(&address).map_err(|_| Failure::Usage(format!("{address} is no URL")))?;
+    let address = Url::parse(&address).map_err(|_| Failure::Usage(format!("{address} is not a URL.")))?;
     let found = exchange(http.get(address.clone()), &address).await?.map_err(|error| refused(&error))?;
-    let wrong = |what: &str| Failure::Local(format!("{address} {what}"));
-    let found: Discovery =
-        serde_json::from_value(found).map_err(|_| wrong("is no metadata of an OpenID provider"))?;
+    let wrong = |what: &str| Failure::Local(format!("{address} {what}."));
+    let found: Discovery = serde_json::from_value(found)
+        .map_err(|_| wrong("does not return the metadata of an OpenID provider"))?;
     if found.issuer.trim_end_matches('/') != name {
         return Err(wrong("names another issuer"));
     }
@@ -99,7 +99,7 @@ pub async fn device_flow(
     let request = http.post(endpoint.clone()).form(&[("client_id", client_id), ("scope", scope)]);
     let begun = exchange(request, &endpoint).await?.map_err(|error| refused(&error))?;
     let begun: DeviceAuthorization = serde_json::from_value(begun)
-        .map_err(|_| Failure::Local(format!("{endpoint} did not answer as RFC 8628 says")))?;
+        .map_err(|_| Failure::Local(format!("{endpoint} did not answer as RFC 8628 requires.")))?;
     let address = output::clean(begun.verification_uri_complete.as_ref().unwrap_or(&begun.verification_uri));
     output::note(&format!("Open {address}\nand confirm the code {}.", output::clean(&begun.user_code)));
 
@@ -134,22 +134,22 @@ pub async fn device_flow(
 /// Sends a request to a provider. Returns the JSON of a success, or of an error of OAuth.
 async fn exchange(request: reqwest::RequestBuilder, url: &Url) -> Result<Result<Value, Value>, Failure> {
     let unreachable =
-        |error: reqwest::Error| Failure::Unreachable(format!("cannot reach {url}: {}", chain(&error)));
+        |error: reqwest::Error| Failure::Unreachable(format!("Cannot reach {url}: {}.", chain(&error)));
     let response = request.header("Accept", "application/json").send().await.map_err(unreachable)?;
     let status = response.status();
     if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-        return Err(Failure::Unreachable(format!("{url} answered with the status {status}")));
+        return Err(Failure::Unreachable(format!("{url} answered with the status {status}.")));
     }
     let body = response.bytes().await.map_err(unreachable)?;
     // The text is not repeated: it may contain a token.
     let body = serde_json::from_slice(&body)
-        .map_err(|_| Failure::Local(format!("{url} did not answer with JSON")))?;
+        .map_err(|_| Failure::Local(format!("{url} did not answer with JSON.")))?;
     Ok(if status.is_success() { Ok(body) } else { Err(body) })
 }
 
 fn granted(body: Value, url: &Url) -> Result<Granted, Failure> {
     let body: TokenResponse = serde_json::from_value(body)
-        .map_err(|_| Failure::Local(format!("{url} did not answer with a token")))?;
+        .map_err(|_| Failure::Local(format!("{url} did not answer with a token.")))?;
     let expires_at = body.expires_in.map(|seconds| Utc::now().timestamp().saturating_add(seconds));
     Ok(Granted {
         token: Token { access_token: body.access_token, expires_at },

@@ -40,7 +40,9 @@ pub struct Operation<'a> {
 pub fn documents() -> Result<Vec<Document>, Failure> {
     let parse = |(service, text): (&Service, &str)| match serde_json::from_str(text) {
         Ok(root) => Ok(Document { service: *service, root }),
-        Err(error) => Err(Failure::Local(format!("the OpenAPI document of {}: {error}", service.name()))),
+        Err(error) => {
+            Err(Failure::Local(format!("Cannot parse the OpenAPI document of {}: {error}.", service.name())))
+        }
     };
     Service::ALL.iter().zip(TEXTS).map(parse).collect()
 }

@@ -25,7 +25,7 @@ impl Secret {
     pub fn read(path: &Path, option: &str) -> Result<Self, Failure> {
         let text = std::fs::read_to_string(path);
         let text =
-            text.map_err(|error| Failure::Local(format!("cannot read the file of {option}: {error}")))?;
+            text.map_err(|error| Failure::Local(format!("Cannot read the file of {option}: {error}.")))?;
         Ok(Self::new(&text))
     }
 
@@ -121,7 +121,7 @@ impl Profile {
         let path = path()?;
         match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text).map_err(|_| {
-                Failure::Local(format!("{} is damaged: delete it and log in again", path.display()))
+                Failure::Local(format!("{} is damaged. Delete it and log in again.", path.display()))
             }),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(error) => Err(of_file(&path, "read")(error)),
@@ -155,7 +155,7 @@ pub fn path() -> Result<PathBuf, Failure> {
     let folder =
         set("XDG_CONFIG_HOME").or_else(|| if cfg!(windows) { set("APPDATA") } else { None }).or_else(home);
     let folder =
-        folder.ok_or_else(|| Failure::Local("there is no home folder: set XDG_CONFIG_HOME".to_owned()))?;
+        folder.ok_or_else(|| Failure::Local("There is no home folder. Set XDG_CONFIG_HOME.".to_owned()))?;
     Ok(folder.join("drover").join("profile.json"))
 }
 

@@ -87,10 +87,11 @@ impl Session {
     async fn renewed(&mut self, http: &reqwest::Client) -> Result<Secret, Failure> {
         let Source::Stored(profile) = &mut self.source else { return Err(ended()) };
         // Another process may have renewed the token, or logged out.
-        let used = std::mem::replace(profile.as_mut(), Profile::read()?);
-        if profile.urls != used.urls {
+        let stored = Profile::read()?;
+        if stored.urls != profile.urls {
             return Err(ended());
         }
+        let used = std::mem::replace(profile.as_mut(), stored);
         if let Some(token) = replacement(&used, profile) {
             return Ok(token.access_token.clone());
         }

@@ -75,7 +75,7 @@ impl SigningKey {
         let bytes = bytes.filter(|bytes| (24..=64).contains(&bytes.len()));
         let key = bytes.map(|bytes| Self(hmac::Key::new(hmac::HMAC_SHA256, &bytes)));
         key.ok_or_else(|| {
-            Failure::Usage(format!("the secret must be {PREFIX} and the base64 of 24 to 64 bytes"))
+            Failure::Usage(format!("The secret must be {PREFIX} and the base64 of 24 to 64 bytes."))
         })
     }
 
@@ -90,7 +90,7 @@ impl SigningKey {
 fn new_secret() -> Result<Secret, Failure> {
     let mut bytes = [0; 32];
     let filled = aws_lc_rs::rand::fill(&mut bytes);
-    filled.map_err(|_| Failure::Local("the operating system has no random bytes".to_owned()))?;
+    filled.map_err(|_| Failure::Local("The operating system has no random bytes.".to_owned()))?;
     let secret = format!("{PREFIX}{}", STANDARD.encode(bytes));
     output::note(&format!("The events are signed with this secret, for this run only: {secret}"));
     Ok(Secret::new(&secret))
@@ -105,7 +105,7 @@ pub async fn listen(
     secret_file: Option<&Path>,
 ) -> Result<(), Failure> {
     if !matches!(forward.scheme(), "http" | "https") {
-        return Err(Failure::Usage("--forward needs a URL that begins with http:// or https://".to_owned()));
+        return Err(Failure::Usage("--forward needs a URL that begins with http:// or https://.".to_owned()));
     }
     let secret = match (secret_file, std::env::var("DROVER_WEBHOOK_SECRET")) {
         (Some(path), _) => Secret::read(path, "--secret-file")?,
@@ -236,7 +236,45 @@ async fn body(client: &Client, service: Service, mut event: Value) -> Result<Str
 
 #[cfg(test)]
 mod tests {
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
     use super::*;
+    use crate::session::Session;
+
+    #[tokio::test]
+    async fn an_event_that_the_receiver_does_not_accept_is_not_skipped() {
+        let server = MockServer::start().await;
+        let event = json!({"id": "e", "type": "listing.enquiry", "atUTC": "2026-12-01T00:00:00.000Z", "listingId": "l",
+            "revision": 1, "userId": "u", "enquiry": {"id": "e", "message": "Still for sale?"}});
+        let page = json!({"cursor": "1.2", "more": false, "events": [event]});
+        let page = ResponseTemplate::new(200).set_body_json(page);
+        Mock::given(path("/v1/events")).respond_with(page).mount(&server).await;
+        let refusal = ResponseTemplate::new(503);
+        Mock::given(path("/hook")).respond_with(refusal).expect(u64::from(MAX_ATTEMPTS)).mount(&server).await;
+        let folder = tempfile::tempdir().unwrap();
+        let (store, secret) = (folder.path().join("cursor"), folder.path().join("secret"));
+        std::fs::write(&secret, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n").unwrap();
+        let args = FeedArgs {
+            service: Service::Livestock,
+            after: Some("1.1".to_owned()),
+            from_start: false,
+            store: Some(store.clone()),
+            types: Vec::new(),
+            parameters: Vec::new(),
+            once: true,
+        };
+        let url = Url::parse(&server.uri()).unwrap();
+        let client = Client::new(Session::fixed(&url, "t0ken")).unwrap();
+        let hook = url.join("/hook").unwrap();
+        let failure = listen(&client, Output { json: true }, &args, &hook, Some(&secret)).await.unwrap_err();
+        assert_eq!((failure.exit_code(), store.exists()), (1, false));
+        let requests = server.received_requests().await.unwrap();
+        assert_eq!(requests.len(), 4, "the feed and three attempts");
+        let sent: Value = serde_json::from_slice(&requests[3].body).unwrap();
+        let expected = json!({"listing": {"id": "l"}, "enquiry": {"id": "e", "message": "Still for sale?"}});
+        assert_eq!(sent["data"], expected);
+    }
 
     #[test]
     fn signatures_are_those_of_other_implementations() {
