@@ -50,7 +50,7 @@ maxsize 1073741824
 suffix "dc=drover"
 rootdn "cn=portal,dc=drover"
 rootpw $password
-directory $data/directory
+directory "$data/directory"
 index objectClass,uid,mail eq
 access to * by anonymous auth by * none
 overlay ppolicy
@@ -95,7 +95,7 @@ for my $client ( keys %clients ) {
     $parties{oidcRPMetaDataOptionsExtraClaims}->{$client} = { profile => join ' ', sort keys %claims };
 }
 
-# Files, whose names are secrets of 256 bits.
+# Sessions are files. Their names are random 256-bit ids.
 my $session_storage = 'Apache::Session::File';
 my $folders = sub { { Directory => "$data/$_[0]", LockDirectory => "$run/lock-$_[0]",
     generateModule => 'Lemonldap::NG::Common::Apache::Session::Generate::SHA256' } };

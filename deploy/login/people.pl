@@ -9,6 +9,7 @@ use Getopt::Long qw(GetOptionsFromArray);
 use Lemonldap::NG::Common::Conf;
 use Lemonldap::NG::Common::Session;
 use Net::LDAP;
+use Net::LDAP::Constant qw(LDAP_NO_SUCH_ATTRIBUTE);
 use Net::LDAP::Util qw(escape_dn_value escape_filter_value);
 use POSIX qw(strftime);
 
@@ -28,8 +29,8 @@ my $conf          = $configuration->getConf( { raw => 1 } ) or die "the provider
 my $directory     = Net::LDAP->new( $conf->{ldapServer} ) or die "the directory does not run: $@\n";
 checked( $directory->bind( $conf->{managerDn}, password => $conf->{managerPassword} ) );
 my %storage = (
-    session    => [ @$conf{qw(globalStorage globalStorageOptions)},         'SSO' ],
-    persistent => [ @$conf{qw(persistentStorage persistentStorageOptions)}, 'Persistent' ],
+    session    => [ @$conf{qw(globalStorage globalStorageOptions)} ],
+    persistent => [ @$conf{qw(persistentStorage persistentStorageOptions)} ],
 );
 
 my ( $command, @arguments ) = map { decode 'UTF-8', $_ } @ARGV;
@@ -45,7 +46,9 @@ if ( my ($wrong) = grep { !/^(admin|viewer|weighbridge)\z/ } @{ $options{role} /
 die "--org and --org-name belong together\n" if defined $options{org} != defined $options{'org-name'};
 die "the id of an organisation has letters, digits and . _ - only, and never changes\n"
   if defined $options{org} && $options{org} !~ /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\z/;
+my $has_failed = 0;
 $run->(@arguments);
+exit $has_failed;
 
 sub checked {
     my ($answer) = @_;
@@ -77,7 +80,7 @@ sub free_email {
     die "$email belongs to " . $others[0]->get_value('uid') . "\n" if @others;
 }
 
-# The attributes of the options. Those of an empty list are removed.
+# The attributes of the options. An attribute with an empty list is removed from the entry.
 sub attributes {
     my %attributes;
     $attributes{mail}                         = [ $options{email} ] if defined $options{email};
@@ -107,9 +110,11 @@ sub change {
     my $entry   = find_one( $name, 'people' );
     my %changed = attributes();
     die USAGE if @rest || !%changed;
+    $name = $entry->get_value('uid');
     free_email( $options{email}, $name ) if defined $options{email};
     checked( $directory->modify( $entry->dn, replace => \%changed ) );
     end_sessions($name);    # sessions have the old values
+    return print_link($name) unless $entry->exists('userPassword');
     print "$name is changed, and has to log in again.\n";
 }
 
@@ -117,12 +122,13 @@ sub reset_links {
     my ($name) = @_;
     my $entry = find_one( $name, 'people' );
     forget_secrets($entry);
-    print_link($name);
+    print_link( $entry->get_value('uid') );
 }
 
 sub leave {
     my ($name) = @_;
     my $entry = find_one( $name, 'people' );
+    $name = $entry->get_value('uid');
     checked( $directory->moddn( $entry->dn, newrdn => "uid=$name", deleteoldrdn => 0, newsuperior => 'ou=left,dc=drover' ) );
     end_sessions($name);
     print "$name cannot log in any more. A session in the console ends within 10 minutes.\n";
@@ -131,18 +137,18 @@ sub leave {
 sub come_back {
     my ($name) = @_;
     my $entry = find_one( $name, 'left' );
+    $name = $entry->get_value('uid');
+    forget_secrets($entry);
     checked(
         $directory->moddn( $entry->dn, newrdn => "uid=$name", deleteoldrdn => 0, newsuperior => 'ou=people,dc=drover' ) );
-    forget_secrets( find_one( $name, 'people' ) );
     print_link($name);
 }
 
 sub list {
     for my $entry ( sort { $a->get_value('uid') cmp $b->get_value('uid') } find('') ) {
         my $has_left = $entry->dn =~ /,ou=left,/;
-        my $secret   = checked( $directory->search( base => $entry->dn, scope => 'base', filter => '(userPassword=*)' ) );
-        my $state    = $has_left ? 'left' : $secret->count ? 'active' : 'invited';
-        print join( "\t", $state, map { decode 'UTF-8', $_ // '-' } map { join ',', $entry->get_value($_) }
+        my $state    = $has_left ? 'left' : $entry->exists('userPassword') ? 'active' : 'invited';
+        print join( "\t", $state, map { decode 'UTF-8', join ',', $entry->get_value($_) }
               qw(uid mail displayName departmentNumber o employeeType) ), "\n";
     }
 }
@@ -151,8 +157,9 @@ sub list {
 sub forget_secrets {
     my ($entry) = @_;
     my $name = $entry->get_value('uid');
-    for my $attribute (qw(userPassword pwdAccountLockedTime pwdFailureTime)) {
-        $directory->modify( $entry->dn, delete => $attribute );    # may be absent
+    for my $attribute (qw(userPassword pwdAccountLockedTime)) {
+        my $answer = $directory->modify( $entry->dn, delete => $attribute );
+        checked($answer) unless $answer->code == LDAP_NO_SUCH_ATTRIBUTE;
     }
     remove( 'persistent', sub { ( $_[0]->{_session_uid} // '' ) eq $name } );
     end_sessions($name);
@@ -169,14 +176,19 @@ sub end_sessions {
 
 sub remove {
     my ( $kind, $matches ) = @_;
-    my ( $module, $options, $label ) = @{ $storage{$kind} };
+    my $folder = $storage{$kind}->[1]->{Directory};
+    opendir my $names, $folder or die "cannot read $folder: $!\n";
     my @ids;
-    for my $path ( glob "$options->{Directory}/*" ) {
-        my ($id) = $path =~ m{([0-9a-f]{32,})\z} or next;
-        my $session = open_session( $kind, $id ) or next;
-        next unless $matches->( $session->data );
-        $session->remove;
-        push @ids, $id;
+    for my $id ( grep { /^[0-9a-f]{32,}\z/ } readdir $names ) {
+        my $session = open_session( $kind, $id );
+        if ($session) {
+            next unless $matches->( $session->data );
+            push @ids, $id;
+            $session->remove;
+        }
+        next unless -s "$folder/$id";    # the portal may have removed it
+        warn "cannot read or remove $folder/$id: delete it\n";
+        $has_failed = 1;
     }
     return @ids;
 }

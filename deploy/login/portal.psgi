@@ -36,7 +36,6 @@ my $health = sub {
 };
 
 builder {
-    enable 'ReverseProxy';    # the address of the client
     # For this host only: LemonLDAP::NG would send its cookies to all hosts of the domain.
     enable sub {
         my $app = shift;
@@ -63,6 +62,8 @@ builder {
     mount "$path/javascript" => Plack::App::File->new( root => '/usr/share/javascript' )->to_app;
     mount $path || '/' => sub {
         my ($environment) = @_;
+        # The proxy writes the address of the client.
+        $environment->{REMOTE_ADDR} = $environment->{HTTP_X_FORWARDED_FOR} if $environment->{HTTP_X_FORWARDED_FOR};
         # The portal expects paths without the prefix.
         $environment->{REQUEST_URI} =~ s/^\Q$path\E//;
         # The docs pages have the origin of the provider: browsers send its cookie, which clients must not.

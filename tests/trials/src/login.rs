@@ -237,7 +237,7 @@ fn leave(trial: &Trial<'_>, provider: &Provider, browser: &mut Browser, public_u
     trial.pause(Duration::from_secs(TOKEN_SECONDS))?;
     browser.reload(&page)?;
     person(browser, &page, public_url)?;
-    provider.people(&["leave", "owen"])?;
+    provider.people(&["leave", "OWEN"])?;
     trial.pause(Duration::from_secs(TOKEN_SECONDS))?;
     browser.navigate(&page, &format!("{public_url}/loads"))?;
     sign_in(browser, &page, "owen", PASSWORD)?;
