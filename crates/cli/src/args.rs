@@ -508,7 +508,8 @@ pub enum WebhooksCommand {
         /// URL of the receiver
         #[arg(long, value_name = "URL")]
         forward: Url,
-        /// File with the secret that signs, `whsec_…` [default: DROVER_WEBHOOK_SECRET, else a new one, which is printed]
+        /// File with the secret that signs, `whsec_…` [default: DROVER_WEBHOOK_SECRET, else a new one, which is
+        /// printed]
         #[arg(long, value_name = "FILE")]
         secret_file: Option<PathBuf>,
     },

@@ -73,8 +73,8 @@ async fn find_entry(caller: &Caller<'_>, kind: Kind, typed: &str) -> Result<Opti
     Ok(same.next().filter(|_| same.next().is_none()))
 }
 
-/// Replaces names by ids in the fields of `named`. Leaves a field as it is if it is empty, unchanged, or confirmed as an
-/// id (see [`sure`]).
+/// Replaces names by ids in the fields of `named`. Leaves a field as it is if it is empty, unchanged, or confirmed as
+/// an id (see [`sure`]).
 ///
 /// # Errors
 /// The fields that name nobody or several, or the address book cannot be read.

@@ -38,8 +38,8 @@ pub(super) async fn page(
     if console.login.is_development() {
         return html(&views::people(to));
     }
-    // Another request of this browser may have refreshed its tokens meanwhile, at another replica. Without `to`, or with
-    // the address of the log-in tab, the person asked to log in.
+    // Another request of this browser may have refreshed its tokens meanwhile, at another replica. Without `to`, or
+    // with the address of the log-in tab, the person asked to log in.
     let is_led_here = query.to.is_some() && to != "/logged-in";
     let session = console.sessions.find(&Cookies::of(&request), now()).filter(|_| is_led_here);
     if session.is_some_and(|session| session.expires_at > now()) {
