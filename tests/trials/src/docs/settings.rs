@@ -10,6 +10,9 @@ use testkit::processes::checkout::{self, PROGRAMS};
 
 use crate::markdown::Page;
 
+/// Variables of the clients and the command line, without `DROVER_`.
+const OF_CLIENTS: [&str; 3] = ["CLIENT_ID", "CLIENT_SECRET", "WEBHOOK_SECRET"];
+
 /// The page with the table of all settings.
 const REFERENCE: &str = "docs/operations/configure.md";
 
@@ -60,7 +63,8 @@ impl Settings {
                 let file = setting.strip_suffix("_file").unwrap_or_default();
                 let of_compose =
                     !variable.contains("__") && compose.contains(&format!("${{DROVER_{variable}"));
-                (variable, self.has(&setting) || self.has(file) || of_compose)
+                let of_clients = OF_CLIENTS.contains(&variable);
+                (variable, self.has(&setting) || self.has(file) || of_compose || of_clients)
             });
             let settings =
                 page.spans.iter().filter(|span| is_setting(span)).map(|span| (&**span, self.has(span)));
