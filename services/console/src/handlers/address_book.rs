@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use common::wire::fold;
 use futures_util::future::try_join_all;
+use serde::de::DeserializeOwned;
 
 use crate::api::model::{KnownDriver, Party};
 use crate::api::{CallError, Caller, FieldError, Reply, Service};
@@ -11,6 +12,16 @@ use crate::loads::{Kind, ListQuery, sure};
 
 /// An id and a name.
 type Entry = (String, String);
+
+async fn read<T: DeserializeOwned>(
+    caller: &Caller<'_>,
+    path: &str,
+    query: Option<&str>,
+) -> Result<Reply<Vec<T>>, CallError> {
+    let parameters: Vec<_> =
+        [("limit", "100")].into_iter().chain(query.map(|query| ("query", query))).collect();
+    caller.get(Service::Logistics, path, &parameters).await
+}
 
 /// Returns the ids and names of organisations in the address book; none for people who have none.
 pub(super) async fn find_organisations(caller: &Caller<'_>, is_driver: bool) -> Vec<Entry> {
@@ -21,9 +32,7 @@ pub(super) async fn find_organisations(caller: &Caller<'_>, is_driver: bool) -> 
 }
 
 async fn list_organisations(caller: &Caller<'_>, query: Option<&str>) -> Result<Vec<Entry>, CallError> {
-    let parameters: Vec<_> =
-        [("limit", "100")].into_iter().chain(query.map(|query| ("query", query))).collect();
-    let found = caller.get::<Vec<Party>>(Service::Logistics, "/v1/organisations", &parameters).await?;
+    let found = read::<Party>(caller, "/v1/organisations", query).await?;
     Ok(found.value.into_iter().filter_map(|party| Some((party.id?, party.name))).collect())
 }
 
@@ -41,9 +50,7 @@ pub(super) async fn list_drivers(
     caller: &Caller<'_>,
     query: Option<&str>,
 ) -> Result<Reply<Vec<Entry>>, CallError> {
-    let parameters: Vec<_> =
-        [("limit", "100")].into_iter().chain(query.map(|query| ("query", query))).collect();
-    let found = caller.get::<Vec<KnownDriver>>(Service::Logistics, "/v1/drivers", &parameters).await?;
+    let found = read::<KnownDriver>(caller, "/v1/drivers", query).await?;
     let named = |driver: KnownDriver| {
         let name = driver.name.unwrap_or_else(|| driver.driver_id.clone());
         (driver.driver_id, name)

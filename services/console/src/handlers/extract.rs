@@ -44,7 +44,7 @@ impl Visitor {
     /// Returns who sends a request.
     ///
     /// # Errors
-    /// The app has no state.
+    /// If the request has no context, which is a defect.
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, Failure> {
         let context = context(request).ok_or_else(|| anyhow::anyhow!("a request without a context"))?;
         // As a proxy does, so that the services decide which of the addresses they believe.

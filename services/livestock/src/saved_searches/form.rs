@@ -67,6 +67,7 @@ pub(crate) fn validate_form(form: &SavedSearchForm, rules: &ParameterRules, erro
     if !errors.failed("parameters") {
         let others = errors.len();
         rules.check_all(&form.parameters, errors);
+        rules.check_repeats(&form.parameters, errors);
         rules.check_names(&form.parameters, errors);
         if errors.len() == others {
             rules.check_size(&form.parameters(rules), form.notify, errors);
@@ -83,6 +84,7 @@ pub(crate) fn validate_patch(
     patch.check_names(&READ_ONLY, &REQUIRED, errors);
     if let Some(parameters) = &patch.members.parameters {
         rules.check_each(parameters, errors);
+        rules.check_repeats(parameters, errors);
         rules.check_names(parameters, errors);
     }
 }

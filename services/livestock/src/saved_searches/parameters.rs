@@ -62,6 +62,18 @@ impl ParameterRules {
         self.validator.refuse_names(PREFIX, unknown, &stored, errors);
     }
 
+    /// Refuses several texts for parameters of which the search takes one. Searches that an earlier release saved may
+    /// have them.
+    pub(crate) fn check_repeats(&self, parameters: &Parameters, errors: &mut ValidationErrors) {
+        for (name, value) in self.normalized(parameters) {
+            if value.as_array().is_some_and(|texts| texts.len() > 1) && !self.validator.takes_list(&name) {
+                let message = "must be one text: the search takes one value";
+                let path = format!("{PREFIX}{name}");
+                errors.push_with(path, Code::Type, message, json!({ "type": "string" }));
+            }
+        }
+    }
+
     /// Checks that the parameters of a search to store are within the limits.
     pub(crate) fn check_size(&self, parameters: &Parameters, notify: bool, errors: &mut ValidationErrors) {
         let too_long = |message: String, maximum: usize, errors: &mut ValidationErrors| {
@@ -101,13 +113,6 @@ impl ParameterRules {
     fn read(&self, parameters: &Parameters) -> (ListingSearchParams, ValidationErrors) {
         let parameters = self.normalized(parameters);
         let mut errors = check_texts(&parameters);
-        for (name, value) in &parameters {
-            let is_repeated = value.as_array().is_some_and(|texts| texts.len() > 1);
-            if is_repeated && !self.validator.takes_list(name) && !errors.failed(name) {
-                let message = "must be one text: the search takes one value";
-                errors.push_with(name, Code::Type, message, json!({ "type": "string" }));
-            }
-        }
         let (read, invalid) = self.validator.check(pairs(&parameters));
         push_all(invalid, "", &mut errors);
         (read, errors)

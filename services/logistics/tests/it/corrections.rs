@@ -122,7 +122,7 @@ testkit::on_both! {
         let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
         let id = load["id"].as_str().unwrap();
         patch(&app, &grain, id, &json!({"carrierId": "haul"})).await.ok();
-        // The proof names the contract as well.
+        // The proof names the file of the load as well.
         let original = with(proof_form(), "files", named_files(&[&contract, &photo]));
         prove(&app, &haul, id, &original).await.ok();
         let load = correct(&app, &haul, id, &json!({"files": [], "reason": "wrong photo"})).await.ok();

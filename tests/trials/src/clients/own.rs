@@ -74,6 +74,9 @@ impl OwnClients<'_> {
         for project in [".", "test"] {
             self.run(Command::new(tools::find("tsc")?).args(["-p", project]).current_dir(&root))?;
         }
+        let compiler = tools::find("tsc")?;
+        let path = tools::path_with(&[compiler.parent().context("tsc is in no folder")?])?;
+        self.run(Command::new(root.join("document")).env("PATH", path).current_dir(&root))?;
         let node = tools::find("node")?;
         let tests = ["failures", "webhooks", "live", "browser"];
         let tests = tests.map(|name| format!("test/build/test/{name}.test.js"));
