@@ -82,6 +82,11 @@ impl Database {
         self.0.writer.is_some()
     }
 
+    /// Returns true if other writes wait for the one that SQLite runs. A long one can then end early.
+    pub fn has_waiting_writes(&self) -> bool {
+        self.0.writer.as_ref().is_some_and(|writer| writer.queued() > 0)
+    }
+
     /// Returns true if the database responds, or if all connections are busy and calls succeed. Returns false if a file
     /// of SQLite is missing or replaced.
     pub async fn ping(&self) -> bool {

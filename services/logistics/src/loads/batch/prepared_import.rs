@@ -24,9 +24,10 @@ use crate::loads::store::{
     LoadRow, announce, begin_import, discard, finish_import, has_unannounced, running_imports, stage,
 };
 
-/// The number of loads that one transaction stores, which takes about 50 ms. Imports of at most so many are stored in
-/// one transaction.
-const ROWS_PER_TRANSACTION: usize = 1_000;
+/// Imports of at most so many loads are stored in one transaction.
+const MAX_SMALL_IMPORT: usize = 1_000;
+/// The most loads that one transaction of a large import stores, if no other write waits. They are in memory.
+const ROWS_PER_TRANSACTION: usize = 5_000;
 /// The longest pause between two checks for loads to announce or to delete.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -103,7 +104,7 @@ impl Drop for LargeImport {
 pub(crate) async fn prepare_import(app: Parts<'_>, batch: ReadBatch) -> Result<PreparedImport, Error> {
     let (db, batches) = (app.db, app.batches);
     let Preview { import, checked } = batch.preview(app).await?;
-    let is_large = db.is_sqlite() && import.lock().rows_to_store() > ROWS_PER_TRANSACTION;
+    let is_large = db.is_sqlite() && import.lock().rows_to_store() > MAX_SMALL_IMPORT;
     if let Some(checked) = checked.as_ref().filter(|_| import.lock().dry_run) {
         let dry_run = import.lock().answer(checked, &checked.is_new())?;
         return Ok(PreparedImport { import, large: None, dry_run: Some(dry_run) });
@@ -137,12 +138,17 @@ pub(crate) async fn prepare_import(app: Parts<'_>, batch: ReadBatch) -> Result<P
         let next =
             move || (rows.by_ref().take(ROWS_PER_TRANSACTION).collect::<Result<Vec<LoadRow>, Error>>(), rows);
         let (part, rest) = tokio::task::spawn_blocking(next).await.map_err(|e| Error::Internal(e.into()))?;
-        let part = part?;
+        let part = Arc::new(part?);
         rows = rest;
         if part.is_empty() {
             break;
         }
-        db.write(move |c| stage(c, id, &part)).await?;
+        let mut stored = 0;
+        while stored < part.len() {
+            let (part, database) = (part.clone(), db.clone());
+            let store = move |c: &mut _| stage(c, id, &part[stored..], || database.has_waiting_writes());
+            stored += db.write(store).await?;
+        }
     }
     Ok(PreparedImport { import, large: Some(large), dry_run: None })
 }

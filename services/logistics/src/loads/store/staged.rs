@@ -8,6 +8,8 @@
 //! [`announce_later`] leaves the third step for the loads of a smaller import whose events have many deliveries.
 //! [`discard`] deletes the loads of an import that was refused or whose process ended.
 
+use std::time::{Duration, Instant};
+
 use common::Error;
 use database::{AnyConnection, Id, IdSql, Json, JsonSql, MultiBackend};
 use diesel::expression::{AppearsOnTable, SelectableExpression, ValidGrouping, is_aggregate};
@@ -22,6 +24,11 @@ use crate::loads::history::record_created;
 
 /// The most loads that [`announce`] and [`discard`] process in one transaction, which takes about 50 ms.
 const LOADS_AT_ONCE: usize = 1_000;
+/// The number of loads that [`stage`] stores before it looks for other writes, which takes at most about 50 ms.
+const ROWS_BETWEEN_CHECKS: usize = 250;
+/// Time after which [`stage`] ends a transaction, so that its commit does not take long: the pages of a large database
+/// take up more memory than the cache of SQLite has.
+const MAX_STAGING_TIME: Duration = Duration::from_millis(500);
 /// Message for an import whose loads were deleted before they were visible.
 const IMPORT_ENDED: &str =
     "Another process of the service ended this import and nothing was changed: send it again.";
@@ -93,19 +100,33 @@ pub(crate) fn begin_import(c: &mut AnyConnection, import: Id) -> Result<(), Erro
     Ok(())
 }
 
-/// Stores loads of a running import, which nobody sees yet.
+/// Stores the first of these loads of a running import, which nobody sees yet, and returns their number: as many as it
+/// can until another write waits. The more loads a transaction stores, the fewer pages of the indexes it writes for
+/// each.
 ///
 /// # Errors
 /// 503 if the import is not running any more, so that its loads would be visible.
-pub(crate) fn stage(c: &mut AnyConnection, import: Id, rows: &[LoadRow]) -> Result<(), Error> {
-    let (AnyConnection::Sqlite(c), Some(first)) = (c, rows.first()) else { return Ok(()) };
-    rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
+pub(crate) fn stage(
+    c: &mut AnyConnection,
+    import: Id,
+    rows: &[LoadRow],
+    another_waits: impl Fn() -> bool,
+) -> Result<usize, Error> {
+    let (AnyConnection::Sqlite(c), Some(first)) = (c, rows.first()) else { return Ok(rows.len()) };
+    let (started, mut stored) = (Instant::now(), 0);
+    for rows in rows.chunks(ROWS_BETWEEN_CHECKS) {
+        rows.iter().try_for_each(|row| InsertLoad(row).execute(c).map(drop))?;
+        stored += rows.len();
+        if another_waits() || started.elapsed() > MAX_STAGING_TIME {
+            break;
+        }
+    }
     announce_later(c, import, first.id())?;
     let running: Option<ImportId> = diesel::sql_query("SELECT id FROM running_imports WHERE id = $1")
         .bind::<IdSql, _>(import)
         .get_result(c)
         .optional()?;
-    running.map(drop).ok_or(Error::Busy(IMPORT_ENDED))
+    running.map(|_| stored).ok_or(Error::Busy(IMPORT_ENDED))
 }
 
 /// Leaves the loads that this transaction stored to [`announce`], from this one on. They have the highest numbers.
