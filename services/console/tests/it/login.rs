@@ -1,5 +1,7 @@
 //! The log-in of demonstrations, the session and the start of the console.
 
+use testkit::Process;
+
 use super::*;
 
 #[test]
@@ -106,5 +108,21 @@ fn wrong_settings_are_refused_at_start() {
             let error = start(settings).await.unwrap();
             assert!(error.contains(message), "{error}");
         }
+    });
+}
+
+#[test]
+fn log_ins_are_security_events() {
+    testkit::block_on(async {
+        let key = key_pem();
+        let settings = [("SERVICE__DEVELOPMENT_KEY", &*key), ("SERVICE__DEVELOPMENT_ISSUER", ISSUER)];
+        let console = Process::start(env!("CARGO_BIN_EXE_console"), &settings);
+        let browser = Browser::new(&console.url);
+        assert_eq!(browser.post("/login/person", &[("person", "owen")]).await.status, 303);
+        browser.fill("/", "/logout", &[]).await.ok();
+        browser.post("/logout", &[]).await;
+        let events: Vec<_> =
+            console.security_events().into_iter().map(|event| event["event"].clone()).collect();
+        assert_eq!(events, ["session_began", "session_ended"]);
     });
 }
