@@ -67,7 +67,7 @@ random 24 | keep console-client-secret
 random 24 | keep login-secret
 random 24 | keep login-directory-password
 if [[ ! -e login-key ]]; then
-    openssl genrsa 2048 2>/dev/null | keep login-key
+    openssl genrsa 3072 2>/dev/null | keep login-key
 fi
 
 if [[ ! -e demo-key.pem ]]; then
@@ -82,7 +82,7 @@ keep jwks <<JSON
 JSON
 
 if [[ ! -e certificate.pem ]]; then
-    openssl req -x509 -newkey rsa:2048 -nodes -keyout key.new -out certificate.new -days 825 -subj /CN=localhost \
+    openssl req -x509 -newkey rsa:3072 -nodes -keyout key.new -out certificate.new -days 825 -subj /CN=localhost \
         -addext "subjectAltName=DNS:localhost,DNS:drover.example,IP:127.0.0.1" 2>/dev/null
     chmod 444 key.new certificate.new
     mv key.new key.pem

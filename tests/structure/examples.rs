@@ -1,7 +1,7 @@
 //! What each rule reports in small examples, and what it does not.
 
 use crate::files::Files;
-use crate::{documents, growth, manifests, modules, services, text};
+use crate::{documents, growth, manifests, modules, security, services, text};
 
 /// Makes files from lines of the form `path: line of the file`.
 fn files(lines: &str) -> Files {
@@ -77,6 +77,71 @@ fn growth() {
     let violations = growth::undocumented_tables(&files);
     let named: Vec<_> = violations.iter().filter_map(|violation| violation.split('`').nth(1)).collect();
     assert_eq!(named, ["keys", "loads_fts", "gone"]);
+}
+
+#[test]
+fn items_of_the_asvs() {
+    let files = files(
+        "
+        tests/structure/asvs-5.0.0.txt: # numbers
+        tests/structure/asvs-5.0.0.txt: 1.1.1 1.1.2
+        tests/structure/asvs-5.0.0.txt: 1.2.1 1.2.2 1.2.3 1.2.4
+        a.rs: fn first() {}
+        docs/asvs.md: | Items | How | Test |
+        docs/asvs.md: |---|---|---|
+        docs/asvs.md: | **1 Encoding** | | |
+        docs/asvs.md: | 1.1.1 | It is tested | `a.rs::first` `a.rs::second` `b.rs::first` |
+        docs/asvs.md: | 1.1.2 to 1.2.1, 1.2.3 | Not applicable: there is none | none |
+        docs/asvs.md: | 1.2.1 | There is none | none |
+        docs/asvs.md: | 1.2.4 | Not met: perhaps | `a.rs::first` |
+        docs/asvs.md: | 1.3.1 | Documented: | |
+        docs/asvs.md: | 1.2.3 | |
+        ",
+    );
+    assert_eq!(
+        security::wrong_asvs_rows(&files),
+        [
+            "1.1.1: there is no `a.rs::second`",
+            "1.1.1: there is no `b.rs::first`",
+            "1.2.1: an answer without a test begins with a word of the list above",
+            "1.2.4: an answer with a test needs no such word",
+            "1.3.1: not a list of items, such as `1.2.3, 1.2.5 to 1.3.1`",
+            "1.3.1: an empty cell",
+            "1.2.3 : a row has three cells",
+            "1.2.1: listed 2 times",
+            "1.2.2: listed 0 times",
+        ]
+        .map(|violation| format!("docs/asvs.md: {violation}"))
+    );
+}
+
+#[test]
+fn security_events() {
+    let files = files(
+        "
+        services/a/src/b.rs: security_event!(\"documented\", x = 1);
+        services/a/src/b.rs: common::security_event!( \"unknown\");
+        services/a/tests/it.rs: security_event!(\"test\");
+        docs/operations/logs.md: | Event | Members |
+        docs/operations/logs.md: |---|---|
+        docs/operations/logs.md: | `documented`, `gone` | `member` |
+        ",
+    );
+    let violations = security::undocumented_security_events(&files);
+    let named: Vec<_> = violations.iter().filter_map(|violation| violation.split('`').nth(1)).collect();
+    assert_eq!(named, ["unknown", "gone"]);
+}
+
+#[test]
+fn scripts() {
+    let files = files(
+        "
+        services/console/assets/a.js: name.textContent = text;
+        services/console/assets/a.js: name.innerHTML = text;
+        services/console/src/b.rs: eval(text)
+        ",
+    );
+    assert_reports(text::markup_from_text, &files, &["services/console/assets/a.js:2"]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod files;
 mod growth;
 mod manifests;
 mod modules;
+mod security;
 mod services;
 mod source;
 mod text;
@@ -33,11 +34,14 @@ rules! {
     comment_lines_have_at_most_120_bytes: text::long_comments,
     nothing_is_marked_as_unfinished: text::unfinished,
     no_private_key_is_checked_in: text::private_keys,
+    scripts_make_no_markup_from_text: text::markup_from_text,
     every_crate_inherits_the_lints: manifests::lints,
     one_module_has_unsafe_code: manifests::unsafe_code,
     only_tests_depend_on_testkit: manifests::testkit,
     deployed_versions_are_that_of_the_workspace: manifests::versions,
     every_table_has_a_stated_limit: growth::undocumented_tables,
+    every_item_of_the_asvs_has_a_test_or_a_reason: security::wrong_asvs_rows,
+    every_security_event_is_documented: security::undocumented_security_events,
     services_have_the_same_files: services::missing_files,
     versions_of_migrations_are_unique: services::duplicate_versions,
     secret_settings_are_secret_strings: services::bare_secrets,

@@ -41,3 +41,23 @@ pub fn private_keys(files: &Files) -> Vec<String> {
     };
     wrong_lines(files, |_| true, is_key, "a private key: generate it where it is needed")
 }
+
+/// Returns the lines of scripts of pages that turn a text into markup or code.
+///
+/// `DOMParser` may be used for pages of the console: it runs nothing, and the server has escaped the texts.
+pub fn markup_from_text(files: &Files) -> Vec<String> {
+    const MEANS: [&str; 8] = [
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "setHTMLUnsafe",
+        "createContextualFragment",
+        "document.write",
+        "eval(",
+        "new Function",
+    ];
+    let is_script =
+        |path: &str| path.ends_with(".js") && path.starts_with("services/") || path.ends_with("docs-page.js");
+    let wrong = "makes markup or code from a text: use textContent and elements";
+    wrong_lines(files, is_script, |line| MEANS.iter().any(|means| line.contains(means)), wrong)
+}

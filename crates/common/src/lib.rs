@@ -61,5 +61,6 @@ pub use service::{
 };
 pub use telemetry::context::RequestContext;
 pub use telemetry::logs::FailureStreak;
+pub use telemetry::security::RefusalLog;
 pub use telemetry::traces;
 pub use tenants::{FairLimiter, FairPermit, Full, PeriodLimits, TenantLimits};

@@ -132,6 +132,12 @@ pub(crate) async fn update(
     document.logging.level = document.logging.level.to_lowercase();
     let stored = document.clone();
     settings.db.write(move |c| store(c, &stored)).await?;
+    // Before a level or filter is in force that would hide it.
+    crate::security_event!(
+        "settings_changed",
+        log_level = document.logging.level,
+        "the settings were changed"
+    );
     settings.apply(document);
     JsonResponse::json(&ActionResult::new("The settings are in force."))
 }

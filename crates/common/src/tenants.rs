@@ -69,6 +69,20 @@ impl PeriodLimits {
         Self { max, period, used: Mutex::default() }
     }
 
+    /// Creates a limit for an hour; 0: none.
+    pub fn hourly(max: u32) -> Self {
+        let max = if max == 0 { u64::MAX } else { max.into() };
+        Self::new(max, Duration::from_secs(3600))
+    }
+
+    /// Checks that the tenant may use more now.
+    ///
+    /// # Errors
+    /// 429 with this message if it has used up the limit.
+    pub fn check(&self, tenant: &str, used_up: &'static str) -> Result<(), Error> {
+        self.used_up_for(tenant).map_or(Ok(()), |wait| Err(Error::TooOften(used_up, wait.as_secs() + 1)))
+    }
+
     /// Returns how long until the tenant may use more, or `None` if it may now.
     pub fn used_up_for(&self, tenant: &str) -> Option<Duration> {
         let used = self.used.lock();
@@ -219,6 +233,9 @@ mod tests {
             limits.add(&format!("later {n}"), 1);
         }
         assert!(limits.used.lock().by_tenant.len() <= 4 * CLEANUP_THRESHOLD);
+        let none = PeriodLimits::hourly(0);
+        none.add("a", u64::from(u32::MAX));
+        assert!(none.check("a", "used up").is_ok());
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Settings {
     pub webhook_held_rows: u32,
     /// The most bytes of bodies of these deliveries, each body counted once.
     pub webhook_held_bytes: u64,
+    /// The most listings that an organisation creates in an hour at each replica. 0: no limit.
+    pub new_listings_per_hour: u32,
 }
 
 impl Settings {
@@ -71,6 +73,7 @@ impl Default for Settings {
             webhook_retention_days: 30,
             webhook_held_rows: 200_000,
             webhook_held_bytes: 256 << 20,
+            new_listings_per_hour: 0,
         }
     }
 }

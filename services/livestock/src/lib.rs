@@ -23,7 +23,7 @@ use common::cli::Checks;
 use common::feed::Feed;
 use common::personal_data::RecordKind;
 use common::system::{ImageLinkClient, PlaceClient, Shares, SystemClient};
-use common::{Service, ServiceContext, Verifier};
+use common::{PeriodLimits, Service, ServiceContext, Verifier};
 use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Id, Migrations};
 use include_dir::include_dir;
 use serde_json::Value;
@@ -85,6 +85,8 @@ pub struct Livestock {
     enquiry_retention_days: u32,
     /// Identifies this process in leases.
     replica: Id,
+    /// `service.new_listings_per_hour`
+    new_listings: PeriodLimits,
 }
 
 impl Livestock {
@@ -192,6 +194,7 @@ impl Service for Livestock {
             form_validators: FormValidators::new()?,
             facets: Arc::default(),
             webhooks: Webhooks::open(settings.webhook_options(), context, samples)?,
+            new_listings: PeriodLimits::hourly(settings.new_listings_per_hour),
         })
     }
 

@@ -69,6 +69,9 @@ pub struct Settings {
     /// Maximum number of rows in a batch. It may have as many blank rows in addition (at least 1,000), and 40 cells for
     /// each row.
     pub batch_rows: usize,
+    /// The most loads that an organisation creates in an hour at each replica, also by batches, of which the last one
+    /// may exceed it. 0: no limit.
+    pub new_loads_per_hour: u32,
 }
 
 impl Default for Settings {
@@ -90,6 +93,7 @@ impl Default for Settings {
             batch_files: 10,
             batch_bytes: 25 << 20,
             batch_rows: 50_000,
+            new_loads_per_hour: 0,
         }
     }
 }

@@ -21,7 +21,7 @@ use common::cli::Checks;
 use common::feed::Feed;
 use common::personal_data::RecordKind;
 use common::system::{Shares, SystemClient};
-use common::{CallerObserver, Service, ServiceContext, Verifier};
+use common::{CallerObserver, PeriodLimits, Service, ServiceContext, Verifier};
 use database::{Database, DistributedTable, Distribution, EmbeddedMigrations, Migrations};
 use include_dir::include_dir;
 use serde_json::Value;
@@ -68,6 +68,8 @@ pub struct Logistics {
     callers: Arc<loads::KnownCallers>,
     address_book: loads::AddressBook,
     weight_tolerance: loads::WeightTolerance,
+    /// `service.new_loads_per_hour`
+    new_loads: PeriodLimits,
 }
 
 impl Service for Logistics {
@@ -168,6 +170,7 @@ impl Service for Logistics {
             )?),
             webhooks: Webhooks::open(settings.webhook_options(), context, samples)?,
             weight_tolerance: loads::WeightTolerance::of(settings),
+            new_loads: PeriodLimits::hourly(settings.new_loads_per_hour),
         })
     }
 

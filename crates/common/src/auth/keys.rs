@@ -19,6 +19,7 @@ use url::Url;
 use super::settings;
 use crate::config::Auth;
 use crate::config::values::without_credentials;
+use crate::telemetry::security::plain_id;
 
 /// A key and its algorithm. The algorithm never comes from the token.
 pub(super) struct VerificationKey {
@@ -99,6 +100,8 @@ const MAX_AGE: Duration = Duration::from_secs(600);
 const FIRST_FETCH_INTERVAL: Duration = Duration::from_secs(2);
 /// Timeout of one fetch.
 pub(super) const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// The most ids of keys in a line of the security log.
+const MAX_LOGGED_KEYS: usize = 10;
 /// Maximum size of a key set in bytes.
 const MAX_DOCUMENT_BYTES: usize = 1 << 20;
 
@@ -248,7 +251,21 @@ impl Inner {
     async fn fetch(&self) -> anyhow::Result<()> {
         let IssuerKeys { issuer, jwks } = self.load().await?;
         let keys = parse(&issuer, &jwks).with_context(|| format!("cannot use {}", self.source))?;
-        *self.keys.write() = keys;
+        let before = std::mem::replace(&mut *self.keys.write(), keys.clone());
+        let difference = |of: &Keys, from: &Keys| {
+            let kids = of.keys().filter(|kid| !from.contains_key(*kid)).take(MAX_LOGGED_KEYS);
+            kids.map(|kid| plain_id(kid.clone())).collect::<Vec<_>>().join(" ")
+        };
+        let (added, removed) = (difference(&keys, &before), difference(&before, &keys));
+        if !before.is_empty() && !(added.is_empty() && removed.is_empty()) {
+            crate::security_event!(
+                "verification_keys_changed",
+                issuer,
+                added,
+                removed,
+                "the keys that verify tokens have changed"
+            );
+        }
         Ok(())
     }
 

@@ -21,6 +21,7 @@ pub use identity::{Organisation, Role, SERVICE_ACCOUNT_PREFIX};
 pub use keys::{IssuerKeys, KeyLoader};
 pub use policy::{Admin, Authorized, Member, MemberOrAdmin, Policy, Visitor};
 pub use settings::is_trusted;
+pub(crate) use token::StatedKey;
 pub use token::Verifier;
 
 use crate::Error;

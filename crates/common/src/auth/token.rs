@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header::{self, HeaderMap, HeaderValue};
 use anyhow::ensure;
 use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, get_current_timestamp};
 use serde_json::Value;
@@ -17,6 +17,7 @@ use super::token_cache::{TokenCache, VerifiedToken, digest};
 use super::{AuthError, Caller};
 use crate::config::{Auth, Claims};
 use crate::telemetry::context::RequestContext;
+use crate::telemetry::security::plain_id;
 
 /// Verifies tokens with the configured keys, issuer and audience. Only the keys of its issuer verify a token.
 pub struct Verifier {
@@ -170,13 +171,7 @@ impl Verifier {
         if values.next().is_some() {
             return Err(AuthError::BadToken("there are several Authorization headers"));
         }
-        let token = value
-            .to_str()
-            .ok()
-            .and_then(|v| v.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, token)| token.trim())
-            .ok_or(AuthError::BadToken("the scheme must be Bearer"))?;
+        let token = bearer_token(value).ok_or(AuthError::BadToken("the scheme must be Bearer"))?;
         let verified = self.verify(token).await?;
         let identity = verified.identity.clone();
         Ok(Caller {
@@ -246,6 +241,28 @@ impl Verifier {
     fn is_of_other_issuer(&self, token: &str) -> bool {
         self.service_accounts.get().is_some()
             && stated_issuer(token).is_some_and(|(issuer, _)| Some(issuer) != self.provider)
+    }
+}
+
+/// Returns the token in a value of `Authorization`.
+fn bearer_token(value: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+}
+
+/// The key and the issuer that a refused token states, for the security log. Nothing of it is verified.
+pub(crate) struct StatedKey {
+    pub(crate) issuer: Option<String>,
+    pub(crate) kid: Option<String>,
+}
+
+impl StatedKey {
+    /// Reads what the token of a request states.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let token = headers.get(header::AUTHORIZATION).and_then(bearer_token);
+        let issuer = token.and_then(stated_issuer).map(|(issuer, _)| issuer);
+        let kid = token.and_then(|token| decode_header(token).ok()?.kid);
+        Self { issuer: issuer.map(plain_id), kid: kid.map(plain_id) }
     }
 }
 

@@ -7,12 +7,13 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
 use actix_web::{HttpMessage, web};
 
-use super::rate_limit::RateLimiter;
+use super::rate_limit::{ClientAddress, RateLimiter};
 use crate::Error;
-use crate::auth::{Authentication, CallerObserver, Verifier};
+use crate::auth::{AuthError, Authentication, CallerObserver, StatedKey, Verifier};
 use crate::openapi::{Api, Operation, Route};
 use crate::response::negotiate::Accept;
 use crate::telemetry::context::RequestContext;
+use crate::telemetry::security::RefusalLog;
 
 /// Runs the checks, in the order that `docs/api/errors.md` documents, and then the handler.
 pub(crate) async fn access_control(
@@ -72,6 +73,18 @@ async fn authenticate(request: &ServiceRequest) -> bool {
     if let (Ok(caller), Some(observer)) = (&result, request.app_data::<web::Data<CallerObserver>>()) {
         observer.observe(caller);
     }
+    if let Err(AuthError::BadToken(reason)) = &result {
+        log_refused_token(request, reason);
+    }
     request.extensions_mut().insert(Authentication(result));
     is_authenticated
+}
+
+/// Logs why a token was refused, and which key and issuer it states.
+fn log_refused_token(request: &ServiceRequest, reason: &str) {
+    let Some(log) = request.app_data::<web::Data<RefusalLog>>() else { return };
+    if log.admits(ClientAddress::of(request.request()).0, "token_refused", reason) {
+        let StatedKey { issuer, kid } = StatedKey::of(request.headers());
+        crate::security_event!("token_refused", reason, issuer, kid, "a token was refused");
+    }
 }

@@ -117,11 +117,18 @@ impl FromRequest for ClientAddress {
     type Future = Ready<Result<Self, Error>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let limiter = request.app_data::<Data<RateLimiter>>();
-        let address = limiter
-            .zip(request.peer_addr())
-            .map(|(limiter, peer)| limited_address(limiter.client_address(peer.ip(), request.headers())));
-        ready(Ok(Self(address)))
+        ready(Ok(Self::of(request)))
+    }
+}
+
+impl ClientAddress {
+    /// Returns the address of the client that sent a request.
+    pub(crate) fn of(request: &HttpRequest) -> Self {
+        let limiter = request.app_data::<Data<RateLimiter>>().zip(request.peer_addr());
+        Self(
+            limiter
+                .map(|(limiter, peer)| limited_address(limiter.client_address(peer.ip(), request.headers()))),
+        )
     }
 }
 

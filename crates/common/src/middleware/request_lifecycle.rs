@@ -19,11 +19,13 @@ use tracing_actix_web::RootSpanBuilder;
 
 use super::activity::{Activity, DrainState, InFlightGuard};
 use super::error_response::{RenderedError, error_response, render};
+use super::rate_limit::ClientAddress;
 use super::response_headers::{ResponseHeaders, is_preflight, preflight_response};
 use crate::Error;
 use crate::openapi::{Api, Operation, Route, is_public, unknown_parameters};
 use crate::telemetry::context::RequestContext;
 use crate::telemetry::metrics::RequestMetrics;
+use crate::telemetry::security::RefusalLog;
 use crate::telemetry::traces;
 
 /// Creates the log span of a request. Every log line of the request carries its fields.
@@ -84,6 +86,7 @@ pub(crate) async fn request_lifecycle(
     }
     match call(request, next, &headers.context).await {
         Ok(response) => {
+            log_refusal(&response, metrics.operation());
             let mut response = render(response, &headers.context);
             headers.add_to(response.response_mut());
             record(response.status(), metrics, started, &headers.context);
@@ -143,6 +146,22 @@ async fn call(
         Ok(result) => result.map(ServiceResponse::map_into_boxed_body),
         // The panic hook of `telemetry::logs` logs the place.
         Err(_) => Err(Error::Internal(anyhow::anyhow!("a panic")).into()),
+    }
+}
+
+/// Writes responses that refuse a request, because of rights or limits, to the security log.
+fn log_refusal(response: &ServiceResponse<BoxBody>, operation: &str) {
+    let request = response.request();
+    let Some(log) = request.app_data::<web::Data<RefusalLog>>() else { return };
+    let admits = |event| log.admits(ClientAddress::of(request).0, event, operation);
+    match response.status() {
+        StatusCode::FORBIDDEN if admits("access_refused") => {
+            crate::security_event!("access_refused", operation, "a request was refused for lack of rights");
+        }
+        StatusCode::TOO_MANY_REQUESTS if admits("limit_reached") => {
+            crate::security_event!("limit_reached", operation, "a request was refused by a limit");
+        }
+        _ => {}
     }
 }
 

@@ -2,8 +2,8 @@
 //! (`docs/api/browsers.md`), with the response to its preflights.
 
 use actix_web::dev::ServiceRequest;
-use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpResponse, web};
 
 use super::activity::DrainState;
@@ -32,7 +32,8 @@ impl ResponseHeaders {
         if let Some(state) = &self.drain_state {
             state.finish(response);
         }
-        let is_success = response.status().is_success();
+        let status = response.status();
+        let is_success = status.is_success();
         let headers = response.headers_mut();
         if self.is_public {
             add_public_headers(headers, is_success);
@@ -56,11 +57,22 @@ impl ResponseHeaders {
             headers.insert(API_VERSION, HeaderValue::from_static(crate::openapi::API_VERSION));
         }
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        // Pages and files have their own policies, or none: see `docs/api/files.md`, "Download".
+        let has_own_policy = headers.contains_key(header::CONTENT_SECURITY_POLICY)
+            || headers.contains_key(header::CONTENT_DISPOSITION)
+            || status == StatusCode::NOT_MODIFIED;
+        if self.has_api && !has_own_policy {
+            headers.insert(header::CONTENT_SECURITY_POLICY, DATA_POLICY);
+        }
         if !headers.contains_key(header::CACHE_CONTROL) {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-store"));
         }
     }
 }
+
+/// The policy of responses that contain data, not a page: a browser that shows one loads nothing and allows no frame.
+const DATA_POLICY: HeaderValue =
+    HeaderValue::from_static("default-src 'none'; base-uri 'none'; frame-ancestors 'none'");
 
 /// Adds a name to `Vary` and joins all its lines into one without duplicates.
 fn add_to_vary(headers: &mut HeaderMap, added: &str) {

@@ -51,7 +51,7 @@ pub(crate) async fn export(
     let query = RecordQuery { user_id: check_user_id(path.into_inner())?, after: None, limit: 0 };
     let kinds = records.kinds.iter().filter(|kind| !kind.are_copies()).copied().collect();
     let body = records::body((**db).clone(), kinds, query).await?;
-    tracing::info!("personal data of a user was exported");
+    crate::security_event!("personal_data_exported", "personal data of a user was exported");
     let attachment = format!("attachment; filename=\"personal-data-{}.json\"", records.service);
     Ok(HttpResponse::Ok()
         .content_type(ContentType::json())

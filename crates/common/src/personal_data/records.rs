@@ -78,7 +78,7 @@ pub(super) async fn run(
 ) -> Result<ErasureResult, Error> {
     let started = Instant::now();
     if !is_known(db, kinds, &user_id).await? {
-        tracing::info!(count = 0, is_complete = true, "personal data of a user was erased");
+        log_erasure(0, true);
         return Ok(ErasureResult::new(0, true));
     }
     let user = user_id.clone();
@@ -107,8 +107,12 @@ pub(super) async fn run(
             "a reader keeps the write-ahead log from being truncated, which has erased data until then"
         );
     }
-    tracing::info!(count, is_complete, "personal data of a user was erased");
+    log_erasure(count, is_complete);
     Ok(ErasureResult::new(count, is_complete))
+}
+
+fn log_erasure(count: usize, is_complete: bool) {
+    crate::security_event!("personal_data_erased", count, is_complete, "personal data of a user was erased");
 }
 
 /// Returns true if there are records of the user, or an erasure that is not finished.

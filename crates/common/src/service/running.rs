@@ -19,6 +19,7 @@ use crate::middleware::activity::DrainState;
 use crate::middleware::rate_limit::RateLimiter;
 use crate::settings::RuntimeSettings;
 use crate::telemetry::metrics;
+use crate::telemetry::security::RefusalLog;
 use crate::telemetry::traces::Export;
 
 /// A service that answers requests.
@@ -102,13 +103,14 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(600);
 pub(super) fn spawn_background<S: Service>(
     service: Data<S>,
     settings: Data<RuntimeSettings>,
-    limiter: Data<RateLimiter>,
+    (limiter, refusals): (Data<RateLimiter>, Data<RefusalLog>),
     context: &ServiceContext,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(RuntimeSettings::watch(settings));
     tasks.spawn(S::background(service));
     tasks.spawn(async move { limiter.run_cleanup().await });
+    tasks.spawn(async move { refusals.run().await });
     tasks.spawn(prune_idempotency_keys(context.db.clone()));
     let verifier = context.verifier.clone();
     tasks.spawn(async move { verifier.fetch_first_keys().await });

@@ -23,6 +23,7 @@ use crate::config::{Log, Server, SiteConfig, Timeouts};
 use crate::middleware::activity::DrainState;
 use crate::middleware::request_lifecycle::{RequestSpan, request_lifecycle};
 use crate::openapi::Api;
+use crate::telemetry::security::RefusalLog;
 use crate::telemetry::traces::Traces;
 use crate::telemetry::{logs, metrics};
 
@@ -83,15 +84,18 @@ pub async fn start_site<S: Site>(config: SiteConfig<S::Settings>) -> anyhow::Res
         site: Data::new(S::open(&config.service, &context)?),
         api: Data::new(Api::of_pages(pages::<S>())),
         drain: Data::default(),
+        refusals: Data::default(),
         timeouts: Data::new(Timeouts::new(&config.server)),
         traces: Data::new(traces),
         readiness: Data::default(),
     });
     let acceptor = Acceptor(listener.try_clone()?);
-    let (drain_state, site, worker_state) = (state.drain.clone(), state.site.clone(), state);
+    let (drain_state, site, refusals) = (state.drain.clone(), state.site.clone(), state.refusals.clone());
+    let worker_state = state;
     let server = server::serve(listener, &config.server, move || worker_state.app())?;
     let mut background = JoinSet::new();
     background.spawn(metrics::run_upkeep());
+    background.spawn(async move { refusals.run().await });
     tracing::info!(service = S::NAME, %address, "ready");
     let Log { level, .. } = config.log;
     Ok(Running {
@@ -136,6 +140,7 @@ struct State<S> {
     site: Data<S>,
     api: Data<Api>,
     drain: Data<DrainState>,
+    refusals: Data<RefusalLog>,
     timeouts: Data<Timeouts>,
     traces: Data<Traces>,
     readiness: Data<Readiness>,
@@ -158,6 +163,7 @@ impl<S: Site> State<S> {
             .app_data(self.site.clone())
             .app_data(self.api.clone())
             .app_data(self.drain.clone())
+            .app_data(self.refusals.clone())
             .app_data(self.timeouts.clone())
             .app_data(self.traces.clone())
             .app_data(self.readiness.clone())

@@ -41,7 +41,7 @@ pub async fn start<S: Service>(config: Config<S::Settings>) -> anyhow::Result<Ru
     let background = running::spawn_background(
         state.service.clone(),
         state.settings.clone(),
-        state.limiter.clone(),
+        (state.limiter.clone(), state.refusals.clone()),
         &context,
     );
     tracing::info!(service = S::NAME, %address, "ready");

@@ -28,6 +28,7 @@ use crate::openapi::unknown_parameters::StrictParameters;
 use crate::openapi::{Api, add_login};
 use crate::personal_data::RecordKinds;
 use crate::settings::RuntimeSettings;
+use crate::telemetry::security::RefusalLog;
 use crate::telemetry::traces::Traces;
 
 /// The state that handlers, extractors and middleware use.
@@ -35,6 +36,7 @@ pub(super) struct State<S> {
     pub(super) service: Data<S>,
     pub(super) settings: Data<RuntimeSettings>,
     pub(super) limiter: Data<RateLimiter>,
+    pub(super) refusals: Data<RefusalLog>,
     pub(super) drain: Data<DrainState>,
     db: Data<Database>,
     api: Data<Api>,
@@ -71,6 +73,7 @@ impl<S: Service> State<S> {
             service: Data::new(S::open(&config.service, context).await?),
             settings,
             limiter: Data::new(RateLimiter::open(server)?),
+            refusals: Data::default(),
             drain: Data::default(),
             db: Data::new(context.db.clone()),
             api,
@@ -112,6 +115,7 @@ impl<S: Service> State<S> {
             .app_data(self.locks.clone())
             .app_data(self.records.clone())
             .app_data(self.limiter.clone())
+            .app_data(self.refusals.clone())
             .app_data(self.drain.clone())
             .app_data(self.traces.clone())
             .app_data(self.index.clone())

@@ -17,9 +17,9 @@ use crate::config::{Log, LogFormat};
 
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// Directives against lines of libraries. actix logs an error for each request that it cannot parse.
-/// `service::unparsed` logs these requests instead, at `debug`.
-const DEFAULT_DIRECTIVES: &str = "actix_http::h1::dispatcher=off";
+/// Directives that precede those of the settings. actix logs an error for each request that it cannot parse, which
+/// `service::unparsed` logs instead, at `debug`. The security log does not depend on the level.
+const DEFAULT_DIRECTIVES: &str = "actix_http::h1::dispatcher=off,security=info";
 
 /// Starts logging to standard output. Only the first call in a process has an effect.
 pub(crate) fn init(log: &Log) {
@@ -124,6 +124,22 @@ mod tests {
         let filter = filter("info", "actix_http::h1::dispatcher=error,hyper=warn").to_string();
         assert!(filter.contains("actix_http::h1::dispatcher=error"), "{filter}");
         assert!(filter.contains("hyper=warn") && !filter.contains("off"), "{filter}");
+    }
+
+    #[test]
+    fn the_security_log_is_written_at_every_level_unless_the_filter_names_it() {
+        for (level, directives, is_written) in
+            [("off", "", true), ("error", "common=trace", true), ("info", "security=off", false)]
+        {
+            let written = Written::default();
+            let writer = written.clone();
+            let layer = fmt::layer().with_writer(move || writer.clone());
+            let subscriber = tracing_subscriber::registry().with(filter(level, directives)).with(layer);
+            tracing::subscriber::with_default(subscriber, || {
+                crate::security_event!("settings_changed", "the settings were changed");
+            });
+            assert_eq!(written.take().contains("settings_changed"), is_written, "{level} {directives}");
+        }
     }
 
     #[test]

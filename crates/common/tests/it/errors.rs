@@ -50,7 +50,9 @@ fn returns_the_codes_of_routing_and_negotiation() {
         assert_eq!(refused.header("allow"), "GET, HEAD");
         let refused = expect(&app, app.call("PATCH", "/v1/settings"), 405, "method_not_allowed").await;
         assert_eq!(refused.header("allow"), "GET, HEAD, PUT");
-        expect(&app, app.call("OPTIONS", "/v1/things"), 405, "method_not_allowed").await;
+        for method in ["OPTIONS", "TRACE"] {
+            expect(&app, app.call(method, "/v1/things"), 405, "method_not_allowed").await;
+        }
         let as_png = |call: TestRequest| call.header("accept", "image/png");
         expect(&app, as_png(app.get("/v1/things").by(&user)), 406, "not_acceptable").await;
         expect(&app, as_png(app.get("/v1/things")), 401, "unauthenticated").await;

@@ -46,6 +46,10 @@ fn every_response_has_the_common_headers() {
             assert_eq!(reply.header("api-version"), "1.2.0", "{path}");
             assert_eq!(reply.header("x-content-type-options"), "nosniff", "{path}");
             assert!(!reply.header("x-request-id").is_empty(), "{path}");
+            let policy = reply.header("content-security-policy");
+            for directive in ["default-src", "base-uri 'none'", "frame-ancestors 'none'"] {
+                assert!(policy.contains(directive), "{path}: {policy}");
+            }
         }
         for path in ["/v1/hear?must=ab", "/v1/who", "/v1/bug"] {
             assert_eq!(app.get(path).send().await.header("cache-control"), "private, no-store", "{path}");

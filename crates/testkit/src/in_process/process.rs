@@ -6,6 +6,8 @@ use std::sync::mpsc::channel;
 use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::app::TestRequest;
 use super::user::{AUDIENCE, ISSUER, jwks_file};
 
@@ -53,6 +55,17 @@ impl Process {
         TestRequest::new(
             self.client.request(method.parse().expect("a method"), format!("{}{path}", self.url)),
         )
+    }
+
+    /// Kills the program and returns the lines of its security log. Each is an object with the name of an `event`.
+    ///
+    /// # Panics
+    /// If a line of the log is not JSON.
+    pub fn security_events(self) -> Vec<Value> {
+        let log = self.log();
+        let lines =
+            log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}")));
+        lines.filter(|line: &Value| line["target"] == "security").collect()
     }
 
     /// Kills the program and returns all complete lines that it wrote, standard output first.

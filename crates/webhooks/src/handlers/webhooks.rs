@@ -7,6 +7,7 @@ use common::wire::ActionResult;
 use common::{
     Authorized, Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
     Member, MemberOrAdmin, MergePatch, PathId, Policy, Precondition, Query, Sorting, WithEtag,
+    security_event,
 };
 use database::{AnyConnection, Id};
 use serde_json::json;
@@ -52,8 +53,15 @@ pub(super) async fn create(
         description: form.description.map(|text| text.0).filter(|text| !text.is_empty()),
         secret: generate_secret().map_err(Error::Internal)?,
     };
-    let effect = move |c: &mut AnyConnection| store::create(c, &new)?.response_with_secret();
-    idempotency.run(&webhooks.db, fingerprint, async || Ok(effect)).await
+    let id = new.id;
+    let effect = move |c: &mut AnyConnection| Ok((store::create(c, &new)?.response_with_secret()?, ()));
+    let run = idempotency.run_with_output(&webhooks.db, fingerprint, async || Ok(effect));
+    let (response, created) = run.await?;
+    if created.is_some() {
+        let scope = scope.into_str();
+        security_event!("webhook_created", webhook = %id, scope, "a webhook was created");
+    }
+    Ok(response)
 }
 
 /// List webhooks
@@ -124,14 +132,25 @@ pub(super) async fn update(
     requested.members.scope.unwrap_or_default().check_set_by(&caller)?;
     let (id, caller) = (path.id()?, caller.clone());
     let effect = move |c: &mut _| {
-        let change = |webhook: &Webhook| apply(&requested, webhook);
+        let mut before = 0;
+        let change = |webhook: &Webhook| {
+            before = webhook.revision;
+            apply(&requested, webhook)
+        };
         let (webhook, is_disabled) = store::update(c, &caller, id, &condition, change)?;
         if is_disabled {
             delivery::store::fail_pending(c, &webhook.id)?;
         }
-        Ok::<_, Error>(JsonResponse::json(&webhook)?.revision(webhook.revision))
+        let response = JsonResponse::json(&webhook)?.revision(webhook.revision);
+        let changed =
+            (webhook.revision != before).then(|| (webhook.scope.into_str(), webhook.status.into_str()));
+        Ok::<_, Error>((response, changed))
     };
-    webhooks.db.write(effect).await
+    let (response, changed) = webhooks.db.write(effect).await?;
+    if let Some((scope, status)) = changed {
+        security_event!("webhook_changed", webhook = %id, scope, status, "a webhook was edited");
+    }
+    Ok(response)
 }
 
 fn apply(patch: &MergePatch<WebhookPatch>, webhook: &Webhook) -> Webhook {
@@ -166,6 +185,7 @@ pub(super) async fn delete(
 ) -> Result<JsonResponse, Error> {
     let (id, caller) = (path.id()?, caller.clone());
     webhooks.db.write(move |c| store::delete(c, &caller, id, &condition)).await?;
+    security_event!("webhook_deleted", webhook = %id, "a webhook was deleted");
     JsonResponse::json(&ActionResult::new("The webhook is deleted."))
 }
 
@@ -220,7 +240,13 @@ pub(super) async fn rotate_secret(
 ) -> Result<JsonResponse, Error> {
     let (id, caller) = (path.id()?, caller.clone());
     let secret = generate_secret().map_err(Error::Internal)?;
-    let effect =
-        move |c: &mut AnyConnection| store::rotate_secret(c, &caller, id, &secret)?.response_with_secret();
-    idempotency.run(&webhooks.db, fingerprint, async || Ok(effect)).await
+    let effect = move |c: &mut AnyConnection| {
+        Ok((store::rotate_secret(c, &caller, id, &secret)?.response_with_secret()?, ()))
+    };
+    let run = idempotency.run_with_output(&webhooks.db, fingerprint, async || Ok(effect));
+    let (response, rotated) = run.await?;
+    if rotated.is_some() {
+        security_event!("secret_rotated", webhook = %id, "the secret of a webhook was rotated");
+    }
+    Ok(response)
 }

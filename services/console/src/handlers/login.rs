@@ -3,6 +3,7 @@
 use actix_web::http::header::SET_COOKIE;
 use actix_web::web::{Bytes, Data, Form, Query};
 use actix_web::{HttpRequest, HttpResponse};
+use common::{RefusalLog, security_event};
 use serde::Deserialize;
 
 use super::extract::{check_origin, now};
@@ -85,6 +86,7 @@ pub(super) async fn callback(
     console: Data<Console>,
     request: HttpRequest,
     answer: Query<Answer>,
+    refusals: Data<RefusalLog>,
 ) -> Result<HttpResponse, Failure> {
     let Login::Provider(provider) = &console.login else { return Err(Failure::NotFound) };
     let (sessions, cookies, answer) = (&console.sessions, Cookies::of(&request), answer.into_inner());
@@ -93,17 +95,27 @@ pub(super) async fn callback(
     let attempt = sealed.and_then(|sealed| sessions.keys.open_sealed(ATTEMPT, sealed));
     let attempt: Option<Attempt> = attempt.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let Some(attempt) = attempt.filter(|attempt| attempt.has_state(&answer.state)) else {
+        log_refusal(&refusals, "the log-in was not begun in this browser");
         return Err(Failure::LogIn(
             "This log-in was begun in another browser, or longer than ten minutes ago. Begin again.",
         ));
     };
     let Some(code) = answer.code else {
-        tracing::info!(error = answer.error, "the provider refused a log-in");
+        let is_denied = answer.error.as_deref() == Some("access_denied");
+        let reason = if is_denied { "the provider denied access" } else { "the provider failed" };
+        log_refusal(&refusals, reason);
         return Err(Failure::LogIn(
             "The identity provider did not log you in. Try again, or ask its operator.",
         ));
     };
-    let session = provider.end(&attempt, code, now()).await.map_err(|error| away(&error))?;
+    let session = match provider.end(&attempt, code, now()).await {
+        Ok(session) => session,
+        Err(error) => {
+            log_refusal(&refusals, "the answer of the provider was not accepted");
+            return Err(away(&error));
+        }
+    };
+    security_event!("session_began", "somebody logged in");
     let mut response = logged_in_response(&console, &session, &cookies, &attempt.to)?;
     let ended = sessions.style.set(&name, "", 0);
     if let Ok(ended) = ended.parse() {
@@ -129,6 +141,7 @@ pub(super) async fn person(
     let is_chosen = |person: &&DemoPerson| person.id == card.person;
     let person = PEOPLE.iter().find(is_chosen).ok_or(Failure::NotFound)?;
     let session = key.session(person, now())?;
+    security_event!("session_began", "somebody logged in");
     logged_in_response(&console, &session, &Cookies::of(&request), way_back(card.to.as_deref()))
 }
 
@@ -151,6 +164,9 @@ pub(super) async fn log_out(
         Login::Provider(provider) => provider.log_out_url(session.as_ref()).await,
         Login::Development(_) => None,
     };
+    if session.is_some() {
+        security_event!("session_ended", "somebody logged out");
+    }
     let mut response = html(&views::logged_out(provider.as_ref().map(url::Url::as_str)));
     for cookie in console.sessions.remove(&cookies) {
         if let Ok(cookie) = cookie.parse() {
@@ -180,6 +196,13 @@ fn logged_in_response(
         response.headers_mut().append(SET_COOKIE, value);
     }
     Ok(response)
+}
+
+/// Logs why nobody was logged in, once a minute for each reason: everybody can cause it.
+fn log_refusal(refusals: &RefusalLog, reason: &'static str) {
+    if refusals.admits(None, "log_in_refused", reason) {
+        security_event!("log_in_refused", reason, "somebody was not logged in");
+    }
 }
 
 fn name_of(state: &str) -> String {

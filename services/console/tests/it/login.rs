@@ -1,5 +1,8 @@
 //! The log-in of demonstrations, the session and the start of the console.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
 use super::*;
 
 #[test]
@@ -106,5 +109,39 @@ fn wrong_settings_are_refused_at_start() {
             let error = start(settings).await.unwrap();
             assert!(error.contains(message), "{error}");
         }
+    });
+}
+
+/// A program that ends with the test.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn log_ins_are_security_events() {
+    testkit::block_on(async {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_console"));
+        command.env("DROVER_SERVER__PORT", "0").env("DROVER_SERVICE__DEVELOPMENT_KEY", key_pem());
+        for service in ["SYSTEM", "LOGISTICS", "LIVESTOCK"] {
+            command.env(format!("DROVER_SERVICE__{service}_URL"), "http://127.0.0.1:9");
+        }
+        let mut program = Program(command.stdout(Stdio::piped()).spawn().unwrap());
+        let lines = BufReader::new(program.0.stdout.take().unwrap()).lines();
+        let mut lines = lines.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap());
+        let address = lines.find_map(|line| line["address"].as_str().map(str::to_owned)).unwrap();
+        let browser = Browser::new(&format!("http://{address}"));
+        assert_eq!(browser.post("/login/person", &[("person", "owen")]).await.status, 303);
+        assert_eq!(browser.fill("/", "/logout", &[]).await.status, 200);
+        // Nobody is logged in any more.
+        browser.post("/logout", &[]).await;
+        drop(program);
+        let events = lines.filter(|line| line["target"] == "security");
+        let events: Vec<_> = events.map(|line| line["event"].clone()).collect();
+        assert_eq!(events, ["session_began", "session_ended"]);
     });
 }

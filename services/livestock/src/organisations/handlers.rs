@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, get, post};
 use common::wire::{ActionResult, Reason};
 use common::{
     Admin, Authorized, Body, Error, ErrorResponses, JsonResponse, ListParams, Query, Sorting,
-    organisation_id_of_path,
+    organisation_id_of_path, security_event,
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -91,7 +91,7 @@ async fn suspend(
     let id = organisation_id_of_path(path.into_inner())?;
     let organisation = id.clone();
     if service.db.write(move |c| store::suspend(c, &id, &form.reason)).await? {
-        tracing::info!(organisation, "an organisation was suspended");
+        security_event!("organisation_suspended", organisation, "an organisation was suspended");
     }
     JsonResponse::json(&ActionResult::new("The organisation is suspended."))
 }
@@ -112,7 +112,7 @@ async fn reinstate(
     let id = organisation_id_of_path(path.into_inner())?;
     let organisation = id.clone();
     if service.db.write(move |c| store::reinstate(c, &id)).await? {
-        tracing::info!(organisation, "an organisation was reinstated");
+        security_event!("organisation_reinstated", organisation, "an organisation was reinstated");
     }
     JsonResponse::json(&ActionResult::new("The organisation is not suspended."))
 }

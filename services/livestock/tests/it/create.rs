@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use testkit::User;
 
 use crate::sample::{
-    CATTLE, WORKING_DOG, categories, create, create_and_read, full, full_of, plain, search, start, with,
+    CATTLE, WORKING_DOG, categories, create, create_and_read, full, full_of, plain, search, start,
+    start_with, with,
 };
 
 testkit::on_both! {
@@ -192,5 +193,20 @@ testkit::on_both! {
         let id = create(&app, &farm, &with(full(), "/location/address/postcode", json!("ld37eg"))).await;
         let read = app.get(&format!("/v1/listings/{id}")).by(&farm).send().await.ok();
         assert_eq!(read["location"]["address"]["postcode"], "LD3 7EG");
+    }
+
+    async fn an_organisation_creates_so_many_listings_in_an_hour(backend) {
+        let app = start_with(backend, |settings| settings.new_listings_per_hour = 2).await;
+        let post = |user: &str, key: &str| {
+            app.post(CATTLE).by(&User::of(user)).header("idempotency-key", key).json(&full())
+        };
+        for key in ["a", "b", "a"] {
+            post("farm", key).send().await.ok();
+        }
+        let refused = post("farm", "c").send().await;
+        assert!(refused.header("retry-after").parse::<u64>().unwrap() <= 3600);
+        assert_eq!(refused.error(429), "rate_limited");
+        post("farm", "a").send().await.ok();
+        post("other", "c").send().await.ok();
     }
 }

@@ -1,7 +1,8 @@
 //! Suspended organisations: what others do not see meanwhile, and what these may not do.
 
+use livestock::Livestock;
 use serde_json::{Value, json};
-use testkit::{App, Backend, User};
+use testkit::{App, Backend, Process, TestDatabase, User};
 
 use crate::feed::all;
 use crate::lifecycle::{draft, patch, read, to};
@@ -121,5 +122,23 @@ testkit::on_both! {
         assert_eq!(market().await, ["listing.published"]);
         to(&app, &farm, &id, "sold").send().await.ok();
         assert_eq!(market().await, ["listing.published", "listing.closed"]);
+    }
+
+    async fn suspensions_are_security_events(backend) {
+        let database = TestDatabase::new::<Livestock>(backend).await;
+        let service = Process::start(env!("CARGO_BIN_EXE_livestock"), &[("DATABASE__URL", &database.url)]);
+        for action in ["suspend", "reinstate"] {
+            for _ in 0..2 {
+                let call = service.call("POST", &format!("/v1/organisations/farm/{action}")).by(&User::admin());
+                call.json(&json!({"reason": "The animals do not exist."})).send().await.ok();
+            }
+        }
+        let events: Vec<_> = service
+            .security_events()
+            .into_iter()
+            .map(|event| json!([event["event"], event["organisation"]]))
+            .collect();
+        let expected = json!([["organisation_suspended", "farm"], ["organisation_reinstated", "farm"]]);
+        assert_eq!(json!(events), expected);
     }
 }

@@ -215,6 +215,7 @@ impl Run {
         permit: Option<ResponsePermit>,
     ) -> Result<Resolution, Error> {
         let (large, only_reads) = (large.clone(), self.job.sharing.is_empty());
+        let job = self.job.clone();
         let work = move |c: &mut AnyConnection| -> Result<_, ShareFailure> {
             let ResolveJob { ids, sharing, view } = &*self.job;
             let mut permit = permit.clone();
@@ -222,16 +223,21 @@ impl Run {
                 let bytes = store::organisations_size(c, ids)? + sharing.added_size(ids.len());
                 permit = large.try_permit(&view.caller.tenant(), bytes, permit.as_ref())?.or(permit);
             }
-            let files = if only_reads {
-                store::find_usable(c, &view.caller, ids)?
+            let (files, changed) = if only_reads {
+                (store::find_usable(c, &view.caller, ids)?, Vec::new())
             } else {
                 store::share(c, &view.caller, ids, sharing, self.stripped.as_deref())?
             };
-            Ok(resolved(ids, files, view, &large, permit.as_ref())?)
+            Ok((resolved(ids, files, view, &large, permit.as_ref())?, changed))
         };
         let result = if only_reads { db.read(work).await } else { db.write(work).await };
         match result {
-            Ok(response) => Ok(Resolution::Done(response)),
+            Ok((response, changed)) => {
+                if !changed.is_empty() {
+                    job.sharing.log(&changed);
+                }
+                Ok(Resolution::Done(response))
+            }
             Err(ShareFailure::Unstripped(files)) => Ok(Resolution::Unstripped(files)),
             Err(ShareFailure::Error(error)) => Err(error),
         }

@@ -1,7 +1,7 @@
 //! Changes of the organisations that files are shared with.
 
 use common::validation::{Code, ValidationErrors};
-use common::{Caller, Error};
+use common::{Caller, Error, security_event};
 use database::{DatabaseFailure, Id};
 use serde_json::json;
 
@@ -38,6 +38,20 @@ impl Sharing {
     /// escapes.
     pub(super) fn added_size(&self, files: usize) -> usize {
         files * self.share.iter().map(|id| id.len() + "\"\",".len()).sum::<usize>()
+    }
+
+    /// Writes the change of these files to the security log, without the ids of organisations.
+    pub(super) fn log(&self, files: &[Id]) {
+        let files = files.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let is_public = self.share.iter().any(|id| id == "*");
+        security_event!(
+            "sharing_changed",
+            files,
+            shared_with = self.share.len(),
+            unshared_with = self.unshare.len() + usize::from(self.leave),
+            is_public,
+            "the sharing of files was changed"
+        );
     }
 
     /// Changes the organisations of a file of others: they can only lose the caller's one. Returns true if it did.

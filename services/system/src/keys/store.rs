@@ -4,7 +4,7 @@ use std::fmt;
 
 use aws_lc_rs::hmac;
 use chrono::TimeDelta;
-use common::Error;
+use common::{Error, security_event};
 use database::{AnyConnection, Database, Timestamp};
 use diesel::prelude::*;
 
@@ -76,7 +76,14 @@ pub(crate) async fn create_first_key(db: &Database) -> Result<(), Error> {
 /// 503 if the database is unavailable.
 pub(crate) async fn replace_key(db: &Database) -> Result<(), Error> {
     let secret = random()?;
-    db.write(move |c| replace(c, &secret)).await
+    let number = db.write(move |c| replace(c, &secret)).await?;
+    log(number);
+    Ok(())
+}
+
+/// Writes to the security log that there is a new key.
+fn log(number: i64) {
+    security_event!("signing_key_made", number, "a key of links and service accounts was made");
 }
 
 async fn create(db: &Database) -> Result<SigningKey, Error> {
@@ -85,6 +92,11 @@ async fn create(db: &Database) -> Result<SigningKey, Error> {
         let secret = secret.clone();
         db.write(move |c| create_first(c, &secret)).await
     };
+    if let Ok(key) = &created
+        && key.secret == secret
+    {
+        log(key.number);
+    }
     match created {
         // Another replica has made the first key at the same time.
         Err(error) => db.read(find_signing_key).await?.ok_or(error),
@@ -125,8 +137,9 @@ fn create_first(c: &mut AnyConnection, secret: &[u8]) -> Result<SigningKey, Erro
     insert(c, 1, secret)
 }
 
-/// Makes a key with this secret the one that signs, and deletes keys whose links have all expired.
-fn replace(c: &mut AnyConnection, secret: &[u8]) -> Result<(), Error> {
+/// Makes a key with this secret the one that signs, and deletes keys whose links have all expired. Returns its
+/// number.
+fn replace(c: &mut AnyConnection, secret: &[u8]) -> Result<i64, Error> {
     let now = Timestamp::now();
     // All links of a key have expired this long after the key was replaced.
     let expired = now.plus(TimeDelta::seconds(-(MAX_LINK_SECONDS + 60)));
@@ -138,7 +151,7 @@ fn replace(c: &mut AnyConnection, secret: &[u8]) -> Result<(), Error> {
     }
     let number = last.map_or(1, |last| last.number + 1);
     diesel::delete(k::link_keys.filter(k::number.le(number - MAX_KEYS))).execute(c)?;
-    insert(c, number, secret).map(drop)
+    insert(c, number, secret).map(|key| key.number)
 }
 
 fn insert(c: &mut AnyConnection, number: i64, secret: &[u8]) -> Result<SigningKey, Error> {

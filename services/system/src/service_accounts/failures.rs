@@ -25,6 +25,8 @@ pub(crate) struct FailureLimiter(Cache<Pair, Arc<Mutex<Failures>>>);
 struct Failures {
     began: Instant,
     count: u32,
+    /// Whether a success has followed the last failure.
+    is_over: bool,
 }
 
 impl FailureLimiter {
@@ -49,12 +51,22 @@ impl FailureLimiter {
     /// # Errors
     /// 429 if concurrent attempts have reached the limit meanwhile.
     pub(super) async fn record(&self, client: &str, address: Option<IpAddr>) -> Result<(), Error> {
-        let none = async { Arc::new(Mutex::new(Failures { began: Instant::now(), count: 0 })) };
+        let none =
+            async { Arc::new(Mutex::new(Failures { began: Instant::now(), count: 0, is_over: false })) };
         let failures = self.0.get_with(pair(client, address), none).await;
         let mut failures = failures.lock();
         failures.check()?;
         failures.count += 1;
+        failures.is_over = false;
         Ok(())
+    }
+
+    /// Notes a success. Returns the number of failures in this minute if it is the first one after them, else 0.
+    pub(super) async fn end(&self, client: &str, address: Option<IpAddr>) -> u32 {
+        let Some(failures) = self.0.get(&pair(client, address)).await else { return 0 };
+        let mut failures = failures.lock();
+        let was_over = std::mem::replace(&mut failures.is_over, true);
+        if was_over { 0 } else { failures.count }
     }
 }
 

@@ -160,18 +160,27 @@ pub(super) struct StoredSecret {
     /// Until when the secret works, in milliseconds since 1970. Absent for the present one.
     #[serde(skip_serializing_if = "Option::is_none")]
     until: Option<i64>,
+    /// Whether no client has got a token with it yet. Absent afterwards.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_unused: bool,
 }
 
 impl StoredSecret {
     /// Returns what is stored of a new secret.
     pub(super) fn of(secret: &SecretString) -> Self {
-        Self { hash: hash(secret.expose_secret()), until: None }
+        Self { hash: hash(secret.expose_secret()), until: None, is_unused: true }
     }
 
     /// Returns true if this is the secret, and works at that time. Compares in constant time.
     pub(super) fn matches(&self, secret: &str, now: Timestamp) -> bool {
         verify_slices_are_equal(self.hash.as_bytes(), hash(secret).as_bytes()).is_ok()
             && self.until.is_none_or(|until| until > now.millis())
+    }
+
+    /// Marks a secret as used. Returns true if it was not used before.
+    pub(super) fn mark_as_used(stored: &mut [Self], secret: &SecretString, now: Timestamp) -> bool {
+        let used = stored.iter_mut().find(|stored| stored.matches(secret.expose_secret(), now));
+        used.is_some_and(|used| std::mem::take(&mut used.is_unused))
     }
 
     /// Returns the secrets after `new` has replaced the present one, which works for another day.

@@ -178,13 +178,26 @@ pub(super) fn delete(c: &mut AnyConnection, caller: &Caller, id: Id) -> Result<(
     })
 }
 
-/// Returns true if the time of the last token is due to be stored.
-pub(super) fn is_use_due(row: &AccountRow, now: Timestamp) -> bool {
-    row.last_used_at.is_none_or(|at| at.plus(LAST_USED_INTERVAL) <= now)
+/// Returns true if the use of a secret is due to be stored.
+///
+/// # Errors
+/// If the stored secrets cannot be read.
+pub(super) fn is_use_due(row: &AccountRow, secret: &SecretString, now: Timestamp) -> Result<bool, Error> {
+    let is_first = StoredSecret::mark_as_used(&mut row.secrets()?, secret, now);
+    Ok(is_first || row.last_used_at.is_none_or(|at| at.plus(LAST_USED_INTERVAL) <= now))
 }
 
-/// Stores that a service account got a token.
-pub(super) fn record_use(c: &mut AnyConnection, id: Id, now: Timestamp) -> Result<(), Error> {
-    diesel::update(a::service_accounts.find(id)).set(a::last_used_at.eq(now)).execute(c)?;
-    Ok(())
+/// Stores that a service account got a token with a secret. Returns true if it is the first one with that secret.
+pub(super) fn record_use(
+    c: &mut AnyConnection,
+    id: Id,
+    secret: &SecretString,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let mut secrets = find_row(c, id)?.ok_or(Error::NotFound)?.secrets()?;
+    let is_first = StoredSecret::mark_as_used(&mut secrets, secret, now);
+    let changed = is_first.then(|| Json::of(&secrets)).transpose()?;
+    let changes = (a::last_used_at.eq(now), changed.map(|secrets| a::secrets.eq(secrets.0)));
+    diesel::update(a::service_accounts.find(id)).set(changes).execute(c)?;
+    Ok(is_first)
 }

@@ -5,7 +5,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::form_urlencoded;
 use utoipa::ToSchema;
@@ -166,8 +166,8 @@ impl TokenRequest {
     }
 
     /// Returns the secret.
-    pub(super) fn secret(&self) -> &str {
-        self.client_secret.expose_secret()
+    pub(super) fn secret(&self) -> &SecretString {
+        &self.client_secret
     }
 }
 
@@ -196,6 +196,7 @@ fn basic(headers: &HeaderMap) -> Result<Option<TokenRequest>, OAuthError> {
 #[cfg(test)]
 mod tests {
     use actix_web::http::header::HeaderValue;
+    use secrecy::ExposeSecret;
 
     use super::*;
 
@@ -204,7 +205,7 @@ mod tests {
         let form: Vec<_> = form_urlencoded::parse(form.as_bytes()).into_owned().collect();
         let request =
             TokenRequest::parse(&HeaderMap::from_iter(value), &form).map_err(|error| error.error)?;
-        Ok((request.client_id.clone(), request.secret().to_owned()))
+        Ok((request.client_id.clone(), request.secret().expose_secret().to_owned()))
     }
 
     fn basic(pair: &str) -> String {

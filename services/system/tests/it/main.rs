@@ -13,6 +13,7 @@ mod metrics;
 mod openapi;
 mod personal_data;
 mod places;
+mod security_log;
 mod service_accounts;
 
 use system::Settings;

@@ -154,6 +154,12 @@ fn entry_rules(entry: &Value, all: &[Value], service: &str, (kind, path): (&str,
         "PathPrefix" => json!({"type": "ReplacePrefixMatch", "replacePrefixMatch": path}),
         _ => json!({"type": "ReplaceFullPath", "replaceFullPath": path}),
     };
+    let sent = filter("ResponseHeaderModifier").map(|filter| &filter["responseHeaderModifier"]["set"]);
+    let mut sent = sent.into_iter().flat_map(array);
+    let hsts = sent.any(|header| {
+        let policy = header["value"].as_str().unwrap_or_default();
+        header["name"] == "Strict-Transport-Security" && policy.contains("includeSubDomains")
+    });
     let headers = filter("RequestHeaderModifier").map(|filter| &filter["requestHeaderModifier"]["remove"]);
     let removes = |name: &str| headers.is_some_and(|headers| array(headers).any(|header| header == name));
     let backend = &entry["backendRefs"][0];
@@ -165,7 +171,7 @@ fn entry_rules(entry: &Value, all: &[Value], service: &str, (kind, path): (&str,
             ["Forwarded", "traceparent", "tracestate"].iter().all(|name| removes(name)),
             "Forwarded, traceparent and tracestate must be removed",
         ),
-        rule(filter("ResponseHeaderModifier").is_some(), "Strict-Transport-Security must be set"),
+        rule(hsts, "Strict-Transport-Security must be set, for subdomains too"),
         rule(entry["timeouts"]["request"] == "0s", "the timeout of the request must be off"),
         rule(array(&entry["backendRefs"]).count() == 1, "there must be one backend"),
         rule(backend["name"] == service, format!("the backend must be {service}")),

@@ -97,6 +97,9 @@ pub(super) async fn create_bedding_listing(
     create(&service, &caller, idempotency, body).await
 }
 
+/// The message for an organisation that has reached `service.new_listings_per_hour`.
+const TOO_MANY_LISTINGS: &str = "Your organisation has created as many listings as it may in an hour.";
+
 async fn create<F: CategoryForm>(
     service: &Livestock,
     caller: &Caller,
@@ -109,6 +112,7 @@ async fn create<F: CategoryForm>(
     let new = form.into_new_listing(&service.categories, &service.breeds)?;
     let organisation = caller.organisation.as_ref().ok_or(Error::Forbidden(Member::DENIED_MESSAGE))?;
     let run = idempotency.run_with_output(&service.db, fingerprint, async || {
+        service.new_listings.check(&caller.tenant(), TOO_MANY_LISTINGS)?;
         let files = service.files.look_up(caller, &new.files).await?;
         let category = new.category;
         let by = PublicCall::of(caller);
@@ -129,6 +133,9 @@ async fn create<F: CategoryForm>(
     });
     // The future is large, and every caller of this function would contain it.
     let (response, share) = Box::pin(run).await?;
+    if share.is_some() {
+        service.new_listings.add(&caller.tenant(), 1);
+    }
     service.webhooks.wake();
     service.shares.share(share.flatten()).await;
     Ok(response)

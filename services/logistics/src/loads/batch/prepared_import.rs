@@ -88,6 +88,11 @@ impl PreparedImport {
             None => import.insert(c, is_new),
         })
     }
+
+    /// Returns the number of rows, or 0 for a dry run.
+    pub(crate) fn rows_to_store(&self) -> usize {
+        self.import.lock().rows_to_store()
+    }
 }
 
 impl Drop for LargeImport {

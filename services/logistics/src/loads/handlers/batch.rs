@@ -11,6 +11,7 @@ use database::AnyConnection;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use super::create::TOO_MANY_LOADS;
 use crate::Logistics;
 use crate::loads::batch::{
     self, BatchResult, LoadBatchForm, Parts, ReadBatch, SheetFormat, UploadedFile, prepare_import, receive,
@@ -63,14 +64,21 @@ pub(super) async fn create(
     }
     let fingerprint = form.fingerprint(&request, |file| &file.hash)?;
     let run = idempotency.run_with_output(&app.db, fingerprint, async || {
+        app.new_loads.check(&caller.tenant(), TOO_MANY_LOADS)?;
         let batch = read_in_turn(&app, &caller, form).await?;
         let (import, service) = (prepare_import(parts(&app), batch).await?, app.clone());
-        Ok(move |c: &mut AnyConnection| import.commit(c, &service.commodities))
+        Ok(move |c: &mut AnyConnection| {
+            let (response, shares) = import.commit(c, &service.commodities)?;
+            Ok((response, (shares, import.rows_to_store())))
+        })
     });
-    let (response, shares) = run.await?;
+    let (response, output) = run.await?;
     app.webhooks.wake();
-    for share in shares.into_iter().flatten() {
-        app.shares.share(Some(share)).await;
+    if let Some((shares, rows)) = output {
+        app.new_loads.add(&caller.tenant(), rows as u64);
+        for share in shares {
+            app.shares.share(Some(share)).await;
+        }
     }
     Ok(response.respond_to(&request).map_into_boxed_body())
 }

@@ -16,6 +16,9 @@ use crate::loads::party::{Creator, PartyNames};
 use crate::loads::store;
 use crate::organisations::{NamedBy, check_not_blocked};
 
+/// The message for an organisation that has reached `service.new_loads_per_hour`.
+pub(super) const TOO_MANY_LOADS: &str = "Your organisation has created as many loads as it may in an hour.";
+
 /// Create a new load (organiser form)
 #[utoipa::path(operation_id = "create_load_as_organiser", tag = "loads", security(("bearer" = [])),
     request_body = OrganiserForm, extensions(("x-roles" = json!([])), ("x-one-or-array" = json!(true))),
@@ -72,6 +75,7 @@ async fn create<F: LoadForm>(
         return Err(FOREIGN_LOAD);
     }
     let run = idempotency.run_effect(&app.db, fingerprint, async || {
+        app.new_loads.check(&caller.tenant(), TOO_MANY_LOADS)?;
         let found = match form.files() {
             [] => None,
             files => Some(app.files.look_up(caller, files).await?),
@@ -99,6 +103,7 @@ async fn create<F: LoadForm>(
     });
     let (response, output) = run.await?;
     if let Some((share, is_reported)) = output {
+        app.new_loads.add(&caller.tenant(), 1);
         if is_reported {
             app.webhooks.wake();
         }

@@ -128,4 +128,30 @@ testkit::on_both! {
         let load = loads(&app, &User::of("grain"), &answer).await;
         assert_eq!(load[0]["batchId"], answer["batchId"], "the loads stay");
     }
+
+    async fn an_organisation_creates_so_many_loads_in_an_hour(backend) {
+        let app = App::start::<Logistics>(backend, Settings { new_loads_per_hour: 3, ..Settings::default() }).await;
+        let (grain, admin) = (without_org_name("grain"), User::admin());
+        let create = |key: &str| {
+            let call = app.post("/v1/loads/organiser").by(&grain).header("idempotency-key", key);
+            call.json(&organiser_form())
+        };
+        for _ in 0..2 {
+            create("a").send().await.ok();
+            create("b").send().await.ok();
+        }
+        let rows = table(&[("", "A", "2026-03-01"), ("", "B", "2026-03-02")]);
+        send(&app, &grain, form(&[rows.as_bytes()]).text("dryRun", "true")).await.ok();
+        assert_eq!(count_loads(&app).await, 2);
+        // A replay and a dry run do not count, and a batch may exceed the limit.
+        send(&app, &grain, form(&[rows.as_bytes()])).await.ok();
+        let refused = create("c").send().await;
+        assert!(refused.header("retry-after").parse::<u64>().unwrap() <= 3600);
+        assert_eq!(refused.error(429), "rate_limited");
+        let more = table(&[("", "C", "2026-03-03")]);
+        assert_eq!(send(&app, &grain, form(&[more.as_bytes()])).await.error(429), "rate_limited");
+        create("a").send().await.ok();
+        let of_other = with(organiser_form(), "organiserId", json!("other"));
+        app.post("/v1/loads/organiser").by(&admin).json(&of_other).send().await.ok();
+    }
 }

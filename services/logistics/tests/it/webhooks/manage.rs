@@ -1,5 +1,7 @@
 //! Creating, reading, editing and deleting webhooks.
 
+use testkit::{Process, TestDatabase};
+
 use super::*;
 
 const ALL: [&str; 7] = [
@@ -155,5 +157,36 @@ testkit::on_both! {
         assert_eq!(listed("/v1/webhooks", &User::admin()).await, ids);
         assert_eq!(listed("/v1/webhooks?offset=1&limit=1", &User::admin()).await, ids[1..2]);
         assert_eq!(listed("/v1/webhooks", &User::of("grain")).await, [ids[0].clone(), ids[2].clone()]);
+    }
+
+    async fn changes_are_security_events(backend) {
+        let database = TestDatabase::new::<Logistics>(backend).await;
+        let service = Process::start(env!("CARGO_BIN_EXE_logistics"), &[("DATABASE__URL", &database.url)]);
+        let admin = User::admin();
+        let call = |method: &str, path: &str| service.call(method, path).by(&admin).header("idempotency-key", "k");
+        let form = json!({"url": "https://hooks.example/drover?ottilie", "events": ["load.created"], "scope": "all"});
+        let mut webhook = Value::Null;
+        // Each is repeated: a replay, or a patch that changes nothing, is no event.
+        for _ in 0..2 {
+            webhook = call("POST", "/v1/webhooks").json(&form).send().await.ok();
+        }
+        let path = path(&webhook);
+        for _ in 0..2 {
+            call("POST", &format!("{path}/rotate-secret")).send().await.ok();
+            call("PATCH", &path).json(&json!({"status": "disabled"})).send().await.ok();
+        }
+        call("DELETE", &path).send().await.ok();
+        let events: Vec<_> = service
+            .security_events()
+            .into_iter()
+            .map(|event| json!([event["event"], event["webhook"], event["scope"], event["status"]]))
+            .collect();
+        let id = &webhook["id"];
+        assert_eq!(json!(events), json!([
+            ["webhook_created", id, "all", null],
+            ["secret_rotated", id, null, null],
+            ["webhook_changed", id, "all", "disabled"],
+            ["webhook_deleted", id, null, null],
+        ]));
     }
 }

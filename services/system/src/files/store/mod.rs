@@ -198,8 +198,8 @@ pub(super) fn organisations_size(c: &mut AnyConnection, ids: &[Id]) -> Result<us
     Ok(size.and_then(|size| usize::try_from(size).ok()).unwrap_or_default())
 }
 
-/// Changes the sharing of these files as the caller may, and returns the same files as [`find_usable`]. `stripped`
-/// has the images that were searched for metadata; `None` if they need not be.
+/// Changes the sharing of these files as the caller may, and returns the same files as [`find_usable`], and the ids of
+/// those that changed. `stripped` has the images that were searched for metadata; `None` if they need not be.
 ///
 /// Reads and writes in one transaction. PostgreSQL repeats the transaction if another one changes a file meanwhile. So
 /// concurrent calls cannot exceed the limit together.
@@ -213,10 +213,10 @@ pub(super) fn share(
     ids: &[Id],
     sharing: &Sharing,
     stripped: Option<&StrippedFiles>,
-) -> Result<Vec<File>, ShareFailure> {
+) -> Result<(Vec<File>, Vec<Id>), ShareFailure> {
     let mut found = find_usable(c, caller, ids)?;
     if sharing.all_or_nothing && found.len() < ids.len() {
-        return Ok(found);
+        return Ok((found, Vec::new()));
     }
     let repeat = match &sharing.share_id {
         Some(id) if sharing.adds() => !common::idempotency::claim(c, caller, SHARE_OPERATION, id)?,
@@ -253,13 +253,14 @@ pub(super) fn share(
     if !unstripped.is_empty() {
         return Err(ShareFailure::Unstripped(with_blobs(c, unstripped)?));
     }
+    let changed = changes.values().flatten().copied().collect();
     for (list, ids) in changes {
         set_organisations(c, list, ids)?;
     }
     if let Some(stripped) = stripped {
         replace_blobs(c, &mut found, stripped)?;
     }
-    Ok(found)
+    Ok((found, changed))
 }
 
 /// Sets the organisations of files to this list, a JSON array.

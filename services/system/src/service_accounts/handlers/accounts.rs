@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, delete, get, patch, post};
 use common::wire::ActionResult;
 use common::{
     Authorized, Body, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams, MergePatch,
-    PathId, Policy, Query, Sorting,
+    PathId, Policy, Query, Role, Sorting, security_event,
 };
 use database::{AnyConnection, Id};
 
@@ -40,13 +40,13 @@ pub(super) async fn create(
         name: form.name.0,
         secret: generate_secret()?,
     };
-    let id = new.id;
+    let (id, roles) = (new.id, role_names(&new.roles));
     let effect =
         move |c: &mut AnyConnection| Ok((store::create(c, &new)?.response_with_secret(&new.secret)?, ()));
     let run = idempotency.run_with_output(&system.db, fingerprint, async || Ok(effect));
     let (response, created) = run.await?;
     if created.is_some() {
-        tracing::info!(account = %id, "a service account was created");
+        security_event!("service_account_created", account = %id, roles, "a service account was created");
     }
     Ok(response)
 }
@@ -112,7 +112,8 @@ pub(super) async fn update(
     let roles = if removes_roles { Some(Vec::new()) } else { roles.as_deref().map(distinct) };
     let effect = move |c: &mut _| store::update(c, &caller, id, name.as_deref(), roles.as_deref());
     let account = system.db.write(effect).await?;
-    tracing::info!(account = %id, "a service account was edited");
+    let roles = role_names(&account.roles);
+    security_event!("service_account_changed", account = %id, roles, "a service account was edited");
     JsonResponse::json(&account)
 }
 
@@ -132,7 +133,7 @@ pub(super) async fn delete(
 ) -> Result<JsonResponse, Error> {
     let (id, caller) = (path.id()?, caller.clone());
     system.db.write(move |c| store::delete(c, &caller, id)).await?;
-    tracing::info!(account = %id, "a service account was deleted");
+    security_event!("service_account_deleted", account = %id, "a service account was deleted");
     JsonResponse::json(&ActionResult::new("The service account is deleted."))
 }
 
@@ -160,7 +161,12 @@ pub(super) async fn rotate_secret(
     let run = idempotency.run_with_output(&system.db, fingerprint, async || Ok(effect));
     let (response, rotated) = run.await?;
     if rotated.is_some() {
-        tracing::info!(account = %id, "the secret of a service account was rotated");
+        security_event!("secret_rotated", account = %id, "the secret of a service account was rotated");
     }
     Ok(response)
+}
+
+/// Returns the names of roles for the security log; empty if the account has all rights of its organisation.
+fn role_names(roles: &[Role]) -> String {
+    roles.iter().map(|role| role.name()).collect::<Vec<_>>().join(" ")
 }

@@ -2,8 +2,9 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, post};
-use common::{ClientAddress, Error, ErrorBody, FormBody};
+use common::{ClientAddress, Error, ErrorBody, FormBody, RefusalLog, security_event};
 use database::{Id, Timestamp};
+use secrecy::ExposeSecret;
 
 use crate::System;
 use crate::service_accounts::TokenOutcome;
@@ -31,6 +32,7 @@ pub(super) async fn create_token(
     request: HttpRequest,
     ClientAddress(address): ClientAddress,
     FormBody(form): FormBody,
+    refusals: Data<RefusalLog>,
     system: Data<System>,
 ) -> Result<HttpResponse, Error> {
     system.issuer.check_enabled()?;
@@ -52,18 +54,22 @@ pub(super) async fn create_token(
         failures.record(&client.client_id, address).await.map_err(limited)?;
         TokenOutcome::InvalidClient.counter().increment(1);
         // What is no id could be a secret in the wrong place.
-        tracing::info!(
-            account = Id::parse(&client.client_id).map(tracing::field::display),
-            "a token was refused"
-        );
+        let account = Id::parse(&client.client_id).map(|id| id.to_string());
+        if refusals.admits(address, "client_refused", account.as_deref().unwrap_or_default()) {
+            security_event!("client_refused", account, "a client got no token");
+        }
         return Ok(OAuthError::INVALID_CLIENT.response());
     };
-    if store::is_use_due(&account, now) {
-        let id = account.id;
-        system.db.write(move |c| store::record_use(c, id, now)).await?;
-    }
+    let (id, is_due) = (account.id, store::is_use_due(&account, client.secret(), now)?);
+    let secret = client.secret().clone();
+    let is_first_use = is_due && system.db.write(move |c| store::record_use(c, id, &secret, now)).await?;
     let token = system.issuer.token(&system.db, &account).await?;
     TokenOutcome::Issued.counter().increment(1);
+    let failures_before = failures.end(&client.client_id, address).await;
+    // Once a minute, and whenever it is remarkable.
+    if is_due || failures_before > 0 {
+        security_event!("token_issued", account = %id, is_first_use, failures_before, "a client got a token");
+    }
     Ok(TokenResponse::of(token))
 }
 
@@ -75,7 +81,7 @@ async fn authenticate(
 ) -> Result<Option<AccountRow>, Error> {
     let Some(id) = Id::parse(&client.client_id) else { return Ok(None) };
     let Some(account) = system.db.read(move |c| store::find_row(c, id)).await? else { return Ok(None) };
-    let matches = |secret: &StoredSecret| secret.matches(client.secret(), now);
+    let matches = |secret: &StoredSecret| secret.matches(client.secret().expose_secret(), now);
     let is_valid = account.secrets()?.iter().any(matches) && !account.is_expired(now);
     Ok(is_valid.then_some(account))
 }

@@ -14,7 +14,7 @@ use testkit::{App, Backend, TestDatabase, TestResponse, User};
 
 use crate::with_temp_store;
 
-const FORM: &str = "application/x-www-form-urlencoded";
+pub const FORM: &str = "application/x-www-form-urlencoded";
 
 /// A running service and the folder of its content store.
 struct Started {
@@ -40,12 +40,12 @@ async fn create(app: &App, user: &User, form: Value) -> Value {
 }
 
 /// Returns the path of a service account.
-fn path(account: &Value) -> String {
+pub fn path(account: &Value) -> String {
     format!("/v1/service-accounts/{}", account["id"].as_str().unwrap())
 }
 
 /// Returns the form with the credentials of a service account.
-fn credentials(account: &Value) -> String {
+pub fn credentials(account: &Value) -> String {
     let text = |name: &str| account[name].as_str().unwrap();
     let (id, secret) = (text("clientId"), text("clientSecret"));
     format!("grant_type=client_credentials&client_id={id}&client_secret={secret}")
@@ -68,7 +68,7 @@ async fn token(app: &App, account: &Value) -> String {
 }
 
 /// Returns a part of a token: 0 for the header, 1 for the claims.
-fn decoded(token: &str, part: usize) -> Value {
+pub fn decoded(token: &str, part: usize) -> Value {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').nth(part).unwrap()).unwrap()).unwrap()
 }
 
@@ -87,6 +87,6 @@ async fn status(app: &App, token: &str) -> u16 {
     app.get("/v1/files/usage").bearer(token).send().await.status
 }
 
-fn named(name: &str) -> Value {
+pub fn named(name: &str) -> Value {
     json!({ "name": name })
 }

@@ -296,7 +296,8 @@ fn check_hsts(trial: &Trial<'_>, project: &Project<'_>) -> Result<()> {
         let value = headers.lines().find_map(|line| line.strip_prefix("strict-transport-security: "));
         found.push(format!("{host} {}", value.map_or("none", str::trim_end)));
     }
-    let (found, expected) = (found.join(", "), "drover.example max-age=31536000, localhost none");
+    let (found, expected) =
+        (found.join(", "), "drover.example max-age=31536000; includesubdomains, localhost none");
     trial.expect(found == expected, "Strict-Transport-Security", found.clone(), expected)
 }
 
