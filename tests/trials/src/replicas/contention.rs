@@ -80,11 +80,11 @@ impl Contention {
             client.join().map_err(|_| anyhow!("a client panicked"))??;
         }
         let http = HttpClient::new(REQUEST_TIMEOUT);
-        for (load, url) in
-            self.shared.loads.iter().flat_map(|load| self.shared.urls.iter().map(move |url| (load, url)))
-        {
-            let read = self.shared.send(&http, url, load, None)?;
-            ensure!(matches!(read, Outcome::Shown(_)), "a load cannot be read: {read:?}");
+        for load in &self.shared.loads {
+            for url in &self.shared.urls {
+                let read = self.shared.send(&http, url, load, None)?;
+                ensure!(matches!(read, Outcome::Shown(_)), "a load cannot be read: {read:?}");
+            }
         }
         let statement = format!("SELECT count(*) FROM load_events WHERE organiser_id = '{ORG}'");
         let total = deployment.query("logistics", &statement)?.trim().parse()?;

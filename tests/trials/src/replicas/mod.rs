@@ -25,8 +25,8 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     pages::run(&deployment)?;
     outbox::run(&deployment)?;
     let contention = Contention::start(&deployment)?;
-    feed::run(&mut deployment)?;
-    rolling::run(&mut deployment)?;
-    contention.finish(&deployment)?;
+    let failures = feed::run(&mut deployment).and_then(|()| rolling::run(&mut deployment));
+    // The history is checked even if a limit was exceeded.
+    failures.and(contention.finish(&deployment))?;
     deployment.check_logs()
 }
