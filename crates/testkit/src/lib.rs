@@ -30,6 +30,7 @@ pub use in_process::{
         assert_control_characters_are_refused, assert_errors_hide_internals,
         assert_parameters_resist_injection,
     },
+    model_sequences,
     privacy::{ErasedUser, PERSONAL_DATA, user_with_personal_data},
     process::{CommandOutput, Process, assert_openapi_is_checked_in, run_command},
     receiver::{WebhookReceiver, wait_until, webhook_signature},

@@ -25,6 +25,15 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
+/// Returns how many random sequences of actions a test compares with its model: the variable `MODEL_SEQUENCES`, or else
+/// this number.
+///
+/// # Panics
+/// If the variable is not a number.
+pub fn model_sequences(default: usize) -> usize {
+    std::env::var("MODEL_SEQUENCES").map_or(default, |number| number.parse().expect("a number of sequences"))
+}
+
 /// Returns the URL of a server that all tests share from an environment variable.
 ///
 /// # Panics

@@ -18,6 +18,7 @@ mod files;
 mod filters;
 mod hostile;
 mod lifecycle;
+mod listing_model;
 mod log_privacy;
 mod map;
 mod model;

@@ -33,32 +33,31 @@ const READING_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a reader follows the feed.
 #[derive(Debug, Clone, Copy)]
-enum Way {
+pub enum Way {
     Pages,
     Waiting,
     Stream,
 }
 
-const WAYS: [Way; 3] = [Way::Pages, Way::Waiting, Way::Stream];
+/// All of them.
+pub const WAYS: [Way; 3] = [Way::Pages, Way::Waiting, Way::Stream];
 
 /// Writes and reads at all replicas, and kills one meanwhile.
 pub fn run(deployment: &mut Deployment<'_>) -> Result<()> {
     let trial = deployment.trial;
     let events_of_writer = if trial.short { 1_000 } else { 25_000 };
     let market = Market {
-        urls: deployment.replicas("logistics").iter().map(|replica| replica.url("")).collect(),
-        token: deployment.token(Some(ORG)),
+        feed: Feed::new(deployment, ORG),
         loads: Mutex::default(),
         acknowledged: AtomicUsize::new(0),
-        stored: OnceLock::new(),
     };
-    let start = market.cursor_at_end()?;
+    let start = market.feed.cursor_at_end()?;
     let begun = Instant::now();
     let (stored, received) = thread::scope(|scope| {
         let market = &market;
         let readers = WAYS.map(|way| {
             let start = start.clone();
-            scope.spawn(move || market.follow(way, start))
+            scope.spawn(move || market.feed.follow(way, start, |event, _| text(&event["id"])))
         });
         let writers: Vec<_> =
             (0..WRITERS).map(|writer| scope.spawn(move || market.write(writer, events_of_writer))).collect();
@@ -66,7 +65,7 @@ pub fn run(deployment: &mut Deployment<'_>) -> Result<()> {
         let written = writers.into_iter().map(join).collect::<Result<Vec<()>>>();
         let stored = stored_events(deployment).unwrap_or_default();
         // Readers end when they have so many events, also after a failure.
-        market.stored.get_or_init(|| stored.len());
+        market.feed.total.get_or_init(|| stored.len());
         let received = readers.map(|reader| reader.join().map_err(|_| anyhow!("a reader panicked")));
         killed.and(written)?;
         anyhow::Ok((stored, received))
@@ -131,25 +130,14 @@ fn compare(stored: &[String], received: &[String]) -> (usize, usize, bool) {
 
 /// What writers and readers share.
 struct Market {
-    /// Addresses of the replicas.
-    urls: Vec<String>,
-    token: String,
+    feed: Feed,
     /// Ids of the imported loads.
     loads: Mutex<Vec<String>>,
     /// Events of acknowledged writes.
     acknowledged: AtomicUsize,
-    /// The number of all events, when they are written.
-    stored: OnceLock<usize>,
 }
 
 impl Market {
-    fn cursor_at_end(&self) -> Result<String> {
-        let url = format!("{}/v1/events?after=now", self.urls[0]);
-        let http = HttpClient::new(REQUEST_TIMEOUT);
-        let response = http.send("GET", &url, Some(&self.token), &Body::Empty)?;
-        Ok(response.json["cursor"].as_str().context("no cursor")?.to_owned())
-    }
-
     /// Imports loads and changes loads of all writers until it has written so many events. A replica may be away.
     fn write(&self, writer: usize, events: usize) -> Result<()> {
         let (http, mut random) = (HttpClient::new(REQUEST_TIMEOUT), Random::of(writer));
@@ -159,9 +147,10 @@ impl Market {
                 break;
             }
             ensure!(failed <= IMPORTED, "writer {writer}: {failed} requests failed");
-            let replica = &self.urls[(writer + number) % self.urls.len()];
+            let Feed { urls, token, .. } = &self.feed;
+            let replica = &urls[(writer + number) % urls.len()];
             let send = |method: &str, path: &str, body| {
-                http.send(method, &format!("{replica}{path}"), Some(&self.token), &body)
+                http.send(method, &format!("{replica}{path}"), Some(token), &body)
             };
             let import = Body::Form(batch(ORG, &format!("FEED-{writer}-{number}"), IMPORTED));
             match send("POST", "/v1/loads/batch", import) {
@@ -186,62 +175,98 @@ impl Market {
         self.acknowledged.fetch_add(written, Ordering::Relaxed);
         Ok(())
     }
+}
 
-    /// Reads events, each time at the next replica, until all are read. Returns their ids.
-    fn follow(&self, way: Way, start: String) -> Vec<String> {
+/// The feed of an organisation at all replicas, which readers follow while it is written.
+pub struct Feed {
+    /// Addresses of the replicas.
+    pub urls: Vec<String>,
+    /// Token of the organisation.
+    pub token: String,
+    /// The number of all events, when they are written.
+    pub total: OnceLock<usize>,
+}
+
+impl Feed {
+    /// The feed of an organisation.
+    pub fn new(deployment: &Deployment<'_>, org: &str) -> Self {
+        let urls = deployment.replicas("logistics").iter().map(|replica| replica.url("")).collect();
+        Self { urls, token: deployment.token(Some(org)), total: OnceLock::new() }
+    }
+
+    /// The cursor after all events so far.
+    pub fn cursor_at_end(&self) -> Result<String> {
+        let url = format!("{}/v1/events?after=now", self.urls[0]);
+        let http = HttpClient::new(REQUEST_TIMEOUT);
+        let response = http.send("GET", &url, Some(&self.token), &Body::Empty)?;
+        Ok(response.json["cursor"].as_str().context("no cursor")?.to_owned())
+    }
+
+    /// Reads events, each time at the next replica, until all are read. `keep` gets each event, and its cursor if the
+    /// reader learned it.
+    pub fn follow<T>(&self, way: Way, start: String, keep: impl Fn(&Value, Option<&str>) -> T) -> Vec<T> {
         let (http, streams) = (HttpClient::new(REQUEST_TIMEOUT), HttpClient::new(STREAM_TIME));
-        let mut reader = Reader { ids: Vec::new(), cursor: start };
+        let mut reader = Reader { feed: self, kept: Vec::new(), cursor: start, keep };
         let mut end = None;
         for number in 0.. {
             let url = &self.urls[number % self.urls.len()];
-            let before = reader.ids.len();
+            let before = reader.kept.len();
             // A replica that is away, or a stream that ends, loses nothing.
             let result = match way {
-                Way::Pages => reader.read_page(&http, &format!("{url}/v1/events?limit=500"), &self.token),
-                Way::Waiting => reader.read_page(&http, &format!("{url}/v1/events?wait=2"), &self.token),
-                Way::Stream => reader.read_stream(&streams, &format!("{url}/v1/events/stream"), self),
+                Way::Pages => reader.read_page(&http, &format!("{url}/v1/events?limit=500")),
+                Way::Waiting => reader.read_page(&http, &format!("{url}/v1/events?wait=2")),
+                Way::Stream => reader.read_stream(&streams, &format!("{url}/v1/events/stream")),
             };
-            if let Some(stored) = self.stored.get() {
+            if let Some(total) = self.total.get() {
                 let end = *end.get_or_insert_with(|| Instant::now() + READING_TIMEOUT);
-                if reader.ids.len() >= *stored || Instant::now() >= end {
+                if reader.kept.len() >= *total || Instant::now() >= end {
                     break;
                 }
             }
-            if result.is_err() || (matches!(way, Way::Pages) && reader.ids.len() == before) {
+            if result.is_err() || (matches!(way, Way::Pages) && reader.kept.len() == before) {
                 thread::sleep(Duration::from_millis(50));
             }
         }
-        reader.ids
+        reader.kept
     }
 }
 
-/// A reader: the ids that it received, and where it goes on.
-struct Reader {
-    ids: Vec<String>,
+/// A reader: what it kept of the events, and where it goes on.
+struct Reader<'a, T, F> {
+    feed: &'a Feed,
+    kept: Vec<T>,
     cursor: String,
+    keep: F,
 }
 
-impl Reader {
-    fn read_page(&mut self, http: &HttpClient, url: &str, token: &str) -> Result<()> {
+impl<T, F: Fn(&Value, Option<&str>) -> T> Reader<'_, T, F> {
+    fn read_page(&mut self, http: &HttpClient, url: &str) -> Result<()> {
         let url = format!("{url}&after={}", self.cursor);
-        let page = http.send("GET", &url, Some(token), &Body::Empty)?;
+        let page = http.send("GET", &url, Some(&self.feed.token), &Body::Empty)?;
         ensure!(page.status == 200, "{url} returned {}", page.status);
-        let events = page.json["events"].as_array().context("a page without events")?;
-        self.ids.extend(events.iter().filter_map(|event| event["id"].as_str()).map(str::to_owned));
         page.json["cursor"].as_str().context("a page without cursor")?.clone_into(&mut self.cursor);
+        let events = page.json["events"].as_array().context("a page without events")?;
+        // The cursor of a page is that after its last event.
+        let cursor = |n: usize| (n + 1 == events.len()).then_some(&*self.cursor);
+        self.kept.extend(events.iter().enumerate().map(|(n, event)| (self.keep)(event, cursor(n))));
         Ok(())
     }
 
     /// Follows a stream until it ends or all events are read.
-    fn read_stream(&mut self, http: &HttpClient, url: &str, market: &Market) -> Result<()> {
-        for event in http.events(url, &market.token, Some(&self.cursor))? {
+    fn read_stream(&mut self, http: &HttpClient, url: &str) -> Result<()> {
+        for event in http.events(url, &self.feed.token, Some(&self.cursor))? {
             let event = event?;
-            self.ids.push(event.data["id"].as_str().context("an event without id")?.to_owned());
+            self.kept.push((self.keep)(&event.data, Some(&event.id)));
             self.cursor = event.id;
-            if market.stored.get().is_some_and(|stored| self.ids.len() >= *stored) {
+            if self.feed.total.get().is_some_and(|total| self.kept.len() >= *total) {
                 return Ok(());
             }
         }
         bail!("the stream ended")
     }
+}
+
+/// A text of an event, empty if it has none.
+pub fn text(member: &Value) -> String {
+    member.as_str().unwrap_or_default().to_owned()
 }

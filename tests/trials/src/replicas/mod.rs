@@ -3,9 +3,11 @@
 //! service differ by twenty minutes. Every replica must see the effects of every other, and clients must not
 //! notice when replicas are restarted, killed or frozen.
 
+mod contention;
 pub mod deployment;
 mod feed;
 mod files;
+mod history;
 mod outbox;
 mod pages;
 mod rolling;
@@ -13,6 +15,7 @@ mod rolling;
 use anyhow::Result;
 use testkit::processes::trial::Trial;
 
+use self::contention::Contention;
 use self::deployment::Deployment;
 
 /// Runs all checks over the same replicas.
@@ -21,7 +24,9 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     files::run(&deployment)?;
     pages::run(&deployment)?;
     outbox::run(&deployment)?;
-    feed::run(&mut deployment)?;
-    rolling::run(&mut deployment)?;
+    let contention = Contention::start(&deployment)?;
+    let failures = feed::run(&mut deployment).and_then(|()| rolling::run(&mut deployment));
+    // The history is checked even if a limit was exceeded.
+    failures.and(contention.finish(&deployment))?;
     deployment.check_logs()
 }

@@ -27,6 +27,8 @@ pub(super) struct Model {
     pub awaits_acceptance: bool,
     /// `{type, userId, userName, organisationId?, reason?, text?, changes?}`.
     pub events: Vec<Value>,
+    /// The same events and those that the history lacks, and who is told of them.
+    pub told: Vec<Told>,
     /// The text of each note, and the carrier then.
     pub notes: Vec<(String, Option<String>)>,
     /// All carriers that the load ever had.
@@ -34,6 +36,23 @@ pub(super) struct Model {
     /// The number of notes when the load got its carrier, and when it was last sent to each driver.
     pub notes_before: BTreeMap<String, usize>,
     pub revision: i64,
+}
+
+/// An event as feeds and webhooks have it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Told {
+    pub kind: String,
+    pub revision: i64,
+    /// The organisations whose feeds and webhooks have it.
+    parties: BTreeSet<String>,
+    /// The creator of the load, if it is no party: its feed has the event too.
+    creator: Option<String>,
+    /// The driver that it names, and whether it begins what the driver reads.
+    driver: Option<(String, bool)>,
+    /// False if feeds lack it.
+    is_in_feed: bool,
+    /// False if webhooks do not get it.
+    is_reported: bool,
 }
 
 /// What the carrier may edit.
@@ -104,6 +123,50 @@ impl Model {
         if !kind.starts_with("sent_") && kind != "noted" {
             self.revision += 1;
         }
+        let change = &self.events.last().unwrap()["changes"]["driverId"];
+        let named = |member: &str, begins| Some((change[member].as_str()?.to_owned(), begins));
+        let driver = named("to", true).or(named("from", false));
+        let parties = [Some(ORGANISER), self.carrier()].into_iter().flatten().map(str::to_owned).collect();
+        self.tell(kind, parties, driver);
+        let told = self.told.last_mut().unwrap();
+        let is_reader = kind != "noted" && !told.parties.contains(&self.creator);
+        told.creator = is_reader.then(|| self.creator.clone());
+    }
+
+    fn tell(&mut self, kind: &str, parties: BTreeSet<String>, driver: Option<(String, bool)>) {
+        let (kind, revision) = (format!("load.{kind}"), self.revision);
+        self.told.push(Told {
+            kind,
+            revision,
+            parties,
+            creator: None,
+            driver,
+            is_in_feed: true,
+            is_reported: true,
+        });
+    }
+
+    /// Returns the types and revisions of the events in the feed of an actor.
+    pub(super) fn feed_of(&self, by: &str) -> Vec<(String, i64)> {
+        let (mut is_reading, mut feed) = (false, Vec::new());
+        for told in self.told.iter().filter(|told| told.is_in_feed) {
+            let naming = told.driver.as_ref().filter(|(driver, _)| driver == by);
+            is_reading = naming.map_or(is_reading, |(_, begins)| *begins);
+            let is_of_driver = (is_reading || naming.is_some()) && told.kind != "load.released";
+            let is_party = told.parties.contains(by) || told.creator.as_deref() == Some(by);
+            if by == "admin" || is_party || is_of_driver {
+                feed.push((told.kind.clone(), told.revision));
+            }
+        }
+        feed
+    }
+
+    /// Returns the types and revisions of the events that the webhook of an organisation gets, or that of `admin` for
+    /// the events of all.
+    pub(super) fn deliveries_to(&self, owner: &str) -> Vec<(String, i64)> {
+        let is_receiver =
+            |told: &&Told| told.is_reported && (owner == "admin" || told.parties.contains(owner));
+        self.told.iter().filter(is_receiver).map(|told| (told.kind.clone(), told.revision)).collect()
     }
 
     /// Returns the changed members since `before`.
@@ -177,10 +240,18 @@ impl Model {
         let Some(old) = old else { return };
         let is_of_old = |driver: &&String| self.senders[*driver].iter().all(|sender| sender == old);
         let lost: Vec<_> = self.drivers.iter().filter(is_of_old).cloned().collect();
+        let told_to: BTreeSet<_> = [ORGANISER, old].map(str::to_owned).into();
         for driver in lost {
             self.remove_driver(by, &driver);
             self.revision -= 1;
+            let told = self.told.last_mut().unwrap();
+            (told.parties, told.creator) = (told_to.clone(), None);
         }
+        self.revision += 1;
+        self.tell("released", [old.to_owned()].into(), None);
+        self.revision -= 1;
+        // The creator reads the other events, also when it is no longer the carrier.
+        self.told.last_mut().unwrap().is_in_feed = self.creator != old;
     }
 
     fn remove_driver(&mut self, by: &str, driver: &str) {
@@ -332,9 +403,12 @@ impl Model {
         self.drivers.insert(driver.to_owned());
         self.notes_before.insert(driver.to_owned(), self.notes.len());
         let is_first = self.senders.entry(driver.to_owned()).or_default().insert(by.to_owned());
-        if self.pending.insert(("driver", driver.to_owned())) || is_first {
+        let is_new = self.pending.insert(("driver", driver.to_owned()));
+        if is_new || is_first {
             let changes = json!({"driverId": {"to": driver}});
             self.record("sent_to_driver", by, &Value::Null, changes.as_object().unwrap().clone());
+            // Webhooks are not told of a sending while another is pending.
+            self.told.last_mut().unwrap().is_reported = is_new;
         }
         200
     }

@@ -5,6 +5,7 @@ mod events;
 mod fairness;
 mod limits;
 mod manage;
+mod model;
 mod replicas;
 mod requests;
 mod scope;

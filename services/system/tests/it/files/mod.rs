@@ -22,6 +22,7 @@ mod publish;
 mod quota;
 mod ranges;
 mod resolve;
+mod sharing_model;
 mod slow_uploads;
 mod store_fixture;
 mod store_outages;

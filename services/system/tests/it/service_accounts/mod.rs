@@ -3,6 +3,7 @@
 mod attacks;
 mod keys;
 mod manage;
+mod model;
 mod token;
 
 use base64::Engine;
