@@ -16,6 +16,7 @@ mod ledger;
 mod login;
 mod markdown;
 mod observability;
+mod power;
 mod provider;
 mod receiver;
 mod replicas;
@@ -76,6 +77,8 @@ enum Name {
     Spreadsheets,
     /// Kill the services at random moments and compare what they stored with what they acknowledged
     Crash,
+    /// Lose the power at random moments, with everything that was not synced
+    Power,
     /// Take away what the services depend on, fill their disk, change their clock; check responses and recovery
     Faults,
     /// Send slow, large, nested and very many requests; measure memory and the latency of other clients
@@ -113,6 +116,7 @@ impl Name {
             Self::Containers => deploy::run_in_containers(trial),
             Self::Fuzz => fuzz::run(trial),
             Self::Crash => crash::run(trial),
+            Self::Power => power::run(trial),
             Self::Faults => faults::run(trial),
             Self::Abuse => abuse::run(trial),
             Self::Replicas => replicas::run(trial),
@@ -138,7 +142,13 @@ fn run(cli: &Cli, stop: &Interrupt) -> Result<()> {
     let names = if cli.names.is_empty() { Name::value_variants() } else { &cli.names };
     let programs = match &cli.programs {
         Some(programs) => programs.clone(),
-        None => programs::build(&PROGRAMS, Profile::Release, stop)?,
+        None => {
+            if names.iter().any(|name| matches!(name, Name::Crash | Name::Power)) {
+                // They read SQLite files with it. Built alone, it adds no features to what the services depend on.
+                programs::build(&["limits"], Profile::Release, stop)?;
+            }
+            programs::build(&PROGRAMS, Profile::Release, stop)?
+        }
     };
     let servers = Servers::start(stop)?;
     let (mut report, mut failed) = (Vec::new(), Vec::new());

@@ -196,7 +196,7 @@ impl ServiceProcess {
 
     /// Kills the process (SIGKILL) and waits for its end.
     pub fn kill(&mut self) -> Result<()> {
-        self.signal(Signal::KILL);
+        self.child.kill().with_context(|| format!("cannot kill {}", self.name))?;
         self.child.wait().with_context(|| format!("cannot wait for {}", self.name))?;
         Ok(())
     }

@@ -2,6 +2,9 @@
 //! writes under their idempotency keys. A stored write must be replayed, and another one must be executed.
 
 use std::io::ErrorKind;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -33,6 +36,18 @@ pub enum Caller {
 pub struct Endpoints {
     pub urls: [String; 3],
     pub tokens: [String; 3],
+    /// Dates the writes, if something advances it.
+    pub clock: Arc<AtomicUsize>,
+}
+
+/// What a response proves of a write.
+#[derive(Debug)]
+pub struct Answer {
+    pub state: WriteState,
+    /// Times of the request and of the response by [`Endpoints::clock`].
+    pub span: Range<usize>,
+    /// The response, if the write was acknowledged.
+    pub json: Value,
 }
 
 /// A request that can be repeated byte by byte.
@@ -66,20 +81,24 @@ impl<'a> Client<'a> {
         Self { trial, endpoints, http: HttpClient::new(TIMEOUT) }
     }
 
-    /// Sends a write once. Returns its state and the response, or `None` if the connection was refused.
+    /// Sends a write once. Returns `None` if the connection was refused.
     ///
     /// # Errors
     /// The response is neither a success nor 503.
-    pub fn try_write(&mut self, request: &Request<'_>) -> Result<Option<(WriteState, Value)>> {
-        match self.send(request) {
+    pub fn try_write(&mut self, request: &Request<'_>) -> Result<Option<Answer>> {
+        let clock = || self.endpoints.clock.load(Ordering::SeqCst);
+        let sent = clock();
+        let response = self.send(request);
+        let span = sent..clock();
+        let without_json = |state| Ok(Some(Answer { state, span: span.clone(), json: Value::Null }));
+        match response {
             Ok(response) if response.status < 300 => {
                 let id = response.json["id"].as_str().unwrap_or_default().to_owned();
-                Ok(Some((WriteState::Acknowledged(id), response.json)))
+                Ok(Some(Answer { state: WriteState::Acknowledged(id), span, json: response.json }))
             }
             Ok(response) if response.status == 503 => {
                 let is_unknown = response.json["body"]["outcome"] == "unknown";
-                let state = if is_unknown { WriteState::Unknown } else { WriteState::Refused };
-                Ok(Some((state, Value::Null)))
+                without_json(if is_unknown { WriteState::Unknown } else { WriteState::Refused })
             }
             Ok(Response { status, bytes, .. }) => {
                 let Request { method, path, .. } = request;
@@ -92,7 +111,7 @@ impl<'a> Client<'a> {
                     sleep(Duration::from_millis(2));
                     return Ok(None);
                 }
-                Ok(Some((WriteState::Unknown, Value::Null)))
+                without_json(WriteState::Unknown)
             }
         }
     }

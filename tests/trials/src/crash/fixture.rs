@@ -45,7 +45,7 @@ const BATCH_HEADER: &str = "reference,deliveryDateISO,organiserId,organiserName,
                             vehicleRegistration,ticketNumber,pickupPostcode,dropoffPostcode,tags\r\n";
 
 /// A load.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LoadFixture {
     pub reference: String,
     /// The owner carries it for the partner. Otherwise the owner organises it, and it has no carrier yet.
@@ -61,7 +61,7 @@ pub struct LoadFixture {
 }
 
 /// A proof of delivery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ProofFixture {
     /// Tonnes.
     pub net_weight: f64,
@@ -160,7 +160,7 @@ pub fn batch_csv(loads: impl Iterator<Item = LoadFixture>) -> String {
 }
 
 /// A listing.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ListingFixture {
     /// Its description, which is unique.
     pub marker: String,

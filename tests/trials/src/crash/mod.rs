@@ -6,30 +6,30 @@
 //! databases, and the folder of contents. A write without a response must be stored completely or not at all, and is
 //! repeated.
 //!
-//! A kill loses nothing that the kernel holds, so this trial does not find a missing fsync. SQLite commits with
-//! `synchronous=FULL`, PostgreSQL syncs by default, and contents are synced, renamed, and their folder synced before
-//! their record is written (`blob_store/local.rs`). `cargo xtask bench` compares creates with a floor that syncs: a
-//! service that did not sync could be faster than it.
+//! A kill loses nothing that the kernel holds, so this trial does not find a missing fsync: the trial `power` does.
 
-mod checks;
-mod client;
-mod findings;
+pub mod checks;
+pub mod client;
+pub mod findings;
 mod fixture;
-mod records;
-mod report;
-mod rounds;
-mod services;
-mod writer;
+pub mod records;
+pub mod report;
+pub mod rounds;
+pub mod services;
+pub mod writer;
 
 use anyhow::Result;
 use testkit::processes::trial::Trial;
 
 use self::rounds::Rounds;
+use self::services::Services;
 
 /// Runs the trial on SQLite and on PostgreSQL.
 pub fn run(trial: &Trial<'_>) -> Result<()> {
     for is_postgres in [false, true] {
-        report::report(&Rounds::run(trial, is_postgres)?)?;
+        let folder = if is_postgres { "crash-postgres" } else { "crash-sqlite" };
+        let services = Services::start(trial, trial.stack_config(folder, is_postgres)?)?;
+        report::report(&Rounds::run(services)?)?;
     }
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! What clients record of their writes: the request before it is sent, and the state after the response.
 
+use std::ops::Range;
+
 use serde_json::{Value, json};
 use testkit::market;
 use testkit::processes::http::{Body, Form};
 
-use crate::crash::client::{Caller, LIVESTOCK, LOGISTICS, Request, SYSTEM};
+use crate::crash::client::{Answer, Caller, LIVESTOCK, LOGISTICS, Request, SYSTEM};
 use crate::crash::fixture::{ListingFixture, LoadFixture, PARTNER, ProofFixture, batch_csv, content};
 use crate::ledger::WriteState::{self, Acknowledged, Refused, Unknown};
 
@@ -23,6 +25,37 @@ impl Records {
         self.loads.len() + self.listings.len()
     }
 
+    /// The writes that were sent until a time, as far as their outcomes were known then.
+    pub fn at(&self, time: usize) -> Self {
+        let listings = self.listings.iter().filter_map(|listing| listing.at(time));
+        Self {
+            loads: self.loads.iter().filter_map(|load| load.at(time)).collect(),
+            batches: self.batches.iter().filter_map(|batch| batch.at(time)).collect(),
+            files: self.files.iter().filter_map(|file| file.at(time)).collect(),
+            listings: listings.collect(),
+        }
+    }
+
+    /// The times of all responses that acknowledged a write.
+    pub fn acknowledgements(&self) -> Vec<usize> {
+        let mut writes: Vec<&Write> = self.batches.iter().map(|batch| &batch.write).collect();
+        for load in &self.loads {
+            writes.push(&load.create);
+            writes.extend(load.proof.iter().map(|proof| &proof.write));
+            writes.extend(load.sends.iter().map(|send| &send.write));
+        }
+        for file in &self.files {
+            writes.push(&file.upload);
+            writes.extend([&file.archive, &file.share].into_iter().flatten());
+        }
+        for listing in &self.listings {
+            writes.push(&listing.create);
+            writes.extend(listing.transitions.iter().map(|(_, write)| write));
+            writes.extend([&listing.wish, &listing.report].into_iter().flatten());
+        }
+        writes.iter().filter(|write| write.id().is_some()).map(|write| write.span.end).collect()
+    }
+
     /// Adds the writes of another client.
     pub fn extend(&mut self, other: Self) {
         self.loads.extend(other.loads);
@@ -33,13 +66,41 @@ impl Records {
 }
 
 /// A write that may have an idempotency key.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Write {
     pub key: Option<String>,
     pub state: WriteState,
+    /// Times of the request and of the response by the clock of the endpoints.
+    pub span: Range<usize>,
 }
 
 impl Write {
+    /// A write that is not sent yet.
+    pub fn new(key: Option<String>) -> Self {
+        Self { key, state: Unknown, span: 0..0 }
+    }
+
+    /// Records what a response proves.
+    pub fn set(&mut self, answer: &Answer) {
+        (self.state, self.span) = (answer.state.clone(), answer.span.clone());
+    }
+
+    /// A write without a key, after its response.
+    pub fn answered(answer: &Answer) -> Self {
+        Self { key: None, state: answer.state.clone(), span: answer.span.clone() }
+    }
+
+    /// Whether its outcome is unknown.
+    pub fn is_unknown(&self) -> bool {
+        self.state == Unknown
+    }
+
+    /// What was known of it at a time, or `None` if it was not sent yet.
+    fn at(&self, time: usize) -> Option<Self> {
+        let state = if time < self.span.end { Unknown } else { self.state.clone() };
+        (self.span.start <= time).then(|| Self { state, ..self.clone() })
+    }
+
     /// Id of an acknowledged write.
     pub fn id(&self) -> Option<&str> {
         self.state.id()
@@ -47,7 +108,7 @@ impl Write {
 }
 
 /// A load and the writes that changed it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LoadRecord {
     pub fixture: LoadFixture,
     /// File ids.
@@ -64,6 +125,21 @@ impl LoadRecord {
     pub fn request(&self) -> Request<'_> {
         let (path, body) = self.fixture.request(&self.files);
         Request::post(LOGISTICS, path, self.create.key.as_deref(), Body::Json(body))
+    }
+
+    fn at(&self, time: usize) -> Option<Self> {
+        let create = self.create.at(time)?;
+        let proof = |proof: &ProofRecord| Some(ProofRecord { write: proof.write.at(time)?, ..proof.clone() });
+        let send = |send: &SendRecord| Some(SendRecord { write: send.write.at(time)?, ..send.clone() });
+        let is_later = create.is_unknown() || self.proof.as_ref().is_some_and(|p| p.write.span.end > time);
+        Some(Self {
+            create,
+            // The response to a later proof is not that of the load as it was.
+            response: if is_later { Value::Null } else { self.response.clone() },
+            proof: self.proof.as_ref().and_then(proof),
+            sends: self.sends.iter().filter_map(send).collect(),
+            ..self.clone()
+        })
     }
 
     /// Ids of all its files.
@@ -95,7 +171,7 @@ impl LoadRecord {
 }
 
 /// A proof of delivery.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ProofRecord {
     pub fixture: ProofFixture,
     pub write: Write,
@@ -107,15 +183,10 @@ impl ProofRecord {
         let path = format!("/v1/loads/{load}/proof-of-delivery");
         Request::post(LOGISTICS, path, self.write.key.as_deref(), Body::Json(self.fixture.json()))
     }
-
-    /// Whether its outcome is known.
-    pub fn is_known(&self) -> bool {
-        self.write.state != WriteState::Unknown
-    }
 }
 
 /// A load sent to a carrier or a driver.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct SendRecord {
     pub to_carrier: bool,
     /// Id of the carrier or driver, unique among the sends of a load.
@@ -134,7 +205,7 @@ impl SendRecord {
 }
 
 /// A batch of loads with consecutive numbers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BatchRecord {
     /// Prefix of the references, which is unique.
     pub name: String,
@@ -146,6 +217,12 @@ pub struct BatchRecord {
 }
 
 impl BatchRecord {
+    fn at(&self, time: usize) -> Option<Self> {
+        let write = self.write.at(time)?;
+        let ids = if write.id().is_some() { self.ids.clone() } else { Vec::new() };
+        Some(Self { write, ids, ..self.clone() })
+    }
+
     /// Its loads.
     pub fn loads(&self) -> impl Iterator<Item = LoadFixture> + '_ {
         (0..self.rows)
@@ -166,19 +243,31 @@ impl BatchRecord {
 }
 
 /// A listing and the writes that changed it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ListingRecord {
     pub fixture: ListingFixture,
     pub create: Write,
     /// Changes of its status in order, by the new status.
-    pub transitions: Vec<(&'static str, WriteState)>,
+    pub transitions: Vec<(&'static str, Write)>,
     /// It was put on the wishlist.
-    pub wish: Option<WriteState>,
+    pub wish: Option<Write>,
     /// It was reported by the partner.
-    pub report: Option<WriteState>,
+    pub report: Option<Write>,
 }
 
 impl ListingRecord {
+    fn at(&self, time: usize) -> Option<Self> {
+        let at = |write: &Option<Write>| write.as_ref().and_then(|write| write.at(time));
+        let transition = |(status, write): &(&'static str, Write)| Some((*status, write.at(time)?));
+        Some(Self {
+            create: self.create.at(time)?,
+            transitions: self.transitions.iter().filter_map(transition).collect(),
+            wish: at(&self.wish),
+            report: at(&self.report),
+            ..self.clone()
+        })
+    }
+
     /// The request that creates it.
     pub fn request(&self) -> Request<'_> {
         let ListingFixture { category, body, .. } = &self.fixture;
@@ -189,11 +278,11 @@ impl ListingRecord {
     /// The acknowledged status, and the one that a transition with an unknown outcome may have led to.
     pub fn status(&self) -> (&'static str, Option<&'static str>) {
         let (mut acknowledged, mut possible) = (self.fixture.status(), None);
-        for (status, state) in &self.transitions {
-            match state {
-                WriteState::Acknowledged(_) => acknowledged = status,
-                WriteState::Unknown => possible = Some(*status),
-                WriteState::Refused => {}
+        for (status, write) in &self.transitions {
+            match write.state {
+                Acknowledged(_) => acknowledged = status,
+                Unknown => possible = Some(*status),
+                Refused => {}
             }
         }
         (acknowledged, possible)
@@ -223,7 +312,7 @@ impl ListingRecord {
 }
 
 /// A file and the writes that changed it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct FileRecord {
     pub name: String,
     /// Seed of its content.
@@ -233,12 +322,18 @@ pub struct FileRecord {
     /// SHA-256 of its content in hex.
     pub hash: String,
     pub upload: Write,
-    pub archive: Option<WriteState>,
+    pub archive: Option<Write>,
     /// It was shared with the partner.
-    pub share: Option<WriteState>,
+    pub share: Option<Write>,
 }
 
 impl FileRecord {
+    fn at(&self, time: usize) -> Option<Self> {
+        let at = |write: &Option<Write>| write.as_ref().and_then(|write| write.at(time));
+        let upload = self.upload.at(time)?;
+        Some(Self { upload, archive: at(&self.archive), share: at(&self.share), ..self.clone() })
+    }
+
     /// The request that uploads it.
     pub fn request(&self) -> Request<'_> {
         let form = Form {

@@ -1,9 +1,10 @@
 //! The table of results.
 
 use anyhow::Result;
+use testkit::processes::trial::Trial;
 
 use super::checks::shares::SHARE_TIMEOUT;
-use super::findings::WriteKind;
+use super::findings::{Findings, WriteKind};
 use super::rounds::Rounds;
 
 /// Minimum number of acknowledged single creates in the long form, on each database.
@@ -49,6 +50,26 @@ pub fn report(rounds: &Rounds<'_>) -> Result<()> {
         format!("{:.1} s", shares.duration.as_secs_f64()),
         &format!("{} s", SHARE_TIMEOUT.as_secs()),
     );
+    let creates: usize =
+        [WriteKind::Load, WriteKind::Listing].map(|kind| findings.writes(kind).acknowledged).iter().sum();
+    let min_creates = if trial.short { 1 } else { MIN_CREATES };
+    let limit = format!("{min_creates} or more");
+    expect(creates >= min_creates, "acknowledged single creates", creates.to_string(), &limit);
+    failures.extend(expect_nothing_lost(trial, database, findings, &rounds.damage).err());
+    failures.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Adds the writes and the violations to the table, and fails if there is a violation or no write of some kind.
+pub fn expect_nothing_lost(
+    trial: &Trial<'_>,
+    database: &str,
+    findings: &Findings,
+    damage: &[String],
+) -> Result<()> {
+    let mut failures = Vec::new();
+    let mut expect = |is_right, check: &str, result: String, limit: &str| {
+        failures.extend(trial.expect(is_right, format!("{database}: {check}"), result, limit).err());
+    };
     let ledger = &findings.ledger;
     for (check, count) in [
         ("acknowledged and lost", ledger.lost),
@@ -57,13 +78,8 @@ pub fn report(rounds: &Rounds<'_>) -> Result<()> {
     ] {
         expect(count == 0, check, count.to_string(), "0");
     }
-    let damage = if rounds.damage.is_empty() { "none".into() } else { rounds.damage.join("; ") };
-    expect(rounds.damage.is_empty(), "findings of integrity_check, foreign_key_check", damage, "none");
-    let creates: usize =
-        [WriteKind::Load, WriteKind::Listing].map(|kind| findings.writes(kind).acknowledged).iter().sum();
-    let min_creates = if trial.short { 1 } else { MIN_CREATES };
-    let limit = format!("{min_creates} or more");
-    expect(creates >= min_creates, "acknowledged single creates", creates.to_string(), &limit);
+    let found = if damage.is_empty() { "none".into() } else { damage.join("; ") };
+    expect(damage.is_empty(), "findings of integrity_check, foreign_key_check", found, "none");
     for kind in WriteKind::ALL {
         let count = findings.writes(kind).acknowledged;
         expect(count > 0, &format!("acknowledged {}", kind.name()), count.to_string(), "1 or more");

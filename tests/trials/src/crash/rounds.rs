@@ -2,22 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
-use std::thread::scope;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use testkit::market::random::Random;
-use testkit::processes::trial::Trial;
 
 use super::checks::files::{self, StoredFiles};
-use super::checks::listings::{StoredListings, check_wishlist};
+use super::checks::listings::StoredListings;
 use super::checks::loads::StoredLoads;
-use super::checks::notifications;
 use super::checks::shares::{self, ShareCounts};
+use super::checks::{Checked, check};
 use super::client::{Client, LIVESTOCK, LOGISTICS, SYSTEM};
 use super::records::Records;
 use super::services::{ALL, Services};
-use super::writer::{CLIENTS, Progress, Writer};
+use super::writer::{Progress, write_during};
 use crate::crash::findings::Findings;
 
 /// The services that a kill hits, drawn from these.
@@ -47,10 +45,11 @@ pub struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Starts the services and executes all rounds. The first round with a violation is the last.
-    pub fn run(trial: &'a Trial<'a>, is_postgres: bool) -> Result<Self> {
+    /// Executes all rounds. The first round with a violation is the last.
+    pub fn run(services: Services<'a>) -> Result<Self> {
+        let trial = services.trial;
         let mut rounds = Self {
-            services: Services::start(trial, is_postgres)?,
+            services,
             records: Vec::new(),
             findings: Findings::default(),
             damage: Vec::new(),
@@ -74,66 +73,27 @@ impl<'a> Rounds<'a> {
         let (trial, begun) = (self.services.trial, Instant::now());
         let seed = usize::try_from(trial.seed)? * 2 + usize::from(self.services.is_postgres);
         let random = &mut Random::of(seed * 1000 + round);
-        let (endpoints, progress) = (self.services.endpoints.clone(), Progress::default());
-        let records = scope(|scope| {
-            let start = |(index, task)| {
-                let writer = Writer::new(Client::new(trial, &endpoints), seed, round, index);
-                let progress = &progress;
-                scope.spawn(move || writer.run(task, progress))
-            };
-            let clients: Vec<_> = CLIENTS.into_iter().enumerate().map(start).collect();
-            let killed = kill(&mut self.services, random, &progress);
-            progress.stop.store(true, Ordering::Relaxed);
-            let mut records = Records::default();
-            for client in clients {
-                records.extend(client.join().map_err(|_| anyhow!("a client panicked"))??);
-            }
-            killed.map(|()| records)
-        })?;
-        self.records.push(records);
+        let endpoints = self.services.endpoints.clone();
+        let kill = |progress: &_| kill(&mut self.services, random, progress);
+        self.records.push(write_during(trial, &endpoints, (seed, round), kill)?);
         self.max_staged = self.max_staged.max(files::age_staged_uploads(&self.services)?);
-        self.services.restart(&ALL)?;
-        self.services.wait_ready(&ALL)?;
+        self.services.restart_all()?;
         files::wait_staging_empty(&self.services)?;
         let (write_time, check_begun) = (begun.elapsed(), Instant::now());
-        self.check(round)?;
+        self.check()?;
         let (kills, check_time) = (self.services.kills, check_begun.elapsed());
         eprintln!("    round {}: {kills} kills, {write_time:.1?}; checks {check_time:.1?}", round + 1);
         Ok(())
     }
 
-    /// Checks all data after a round, and settles the unknown outcomes of the round.
-    fn check(&mut self, round: usize) -> Result<()> {
-        let services = &self.services;
-        let (trial, client) = (services.trial, &Client::new(services.trial, &services.endpoints));
-        let (findings, records) = (&mut self.findings, &self.records);
-        let ledger = &mut findings.ledger;
-        trial.check()?;
-        self.damage.extend(services.damage()?);
-        let stored_files = StoredFiles::read(services, &mut self.verified, ledger)?;
-        self.max_orphans = self.max_orphans.max(stored_files.orphans);
-        stored_files.compare(records, ledger);
-        files::check_reads(client, &records[round..], ledger)?;
-        trial.check()?;
-        let loads = StoredLoads::read(client)?;
-        loads.compare(records, ledger);
-        loads.check_reads(client, &records[round], ledger)?;
-        notifications::check_reads(client, &records[round], &loads, ledger)?;
-        trial.check()?;
-        let listings = StoredListings::read(client)?;
-        listings.compare(records, ledger);
-        check_wishlist(client, records, ledger)?;
-        listings.check_reads(client, &records[round], ledger)?;
-        let shares = shares::check(trial, client, &records[round..], (&loads, &listings), ledger)?;
-        self.shares.duration = self.shares.duration.max(shares.duration);
-        let records = &mut self.records[round];
-        trial.check()?;
-        stored_files.settle(client, records, findings)?;
-        trial.check()?;
-        loads.settle(client, records, findings)?;
-        notifications::settle(client, records, findings)?;
-        trial.check()?;
-        listings.settle(client, records, findings)
+    /// Checks all data after a round.
+    fn check(&mut self) -> Result<()> {
+        let Checked { damage, orphans, share_time } =
+            check(&self.services, &mut self.records, &mut self.verified, &mut self.findings)?;
+        self.damage.extend(damage);
+        self.max_orphans = self.max_orphans.max(orphans);
+        self.shares.duration = self.shares.duration.max(share_time);
+        Ok(())
     }
 
     /// Removes what the kills left behind, and compares everything again after all outcomes are settled.
@@ -179,5 +139,5 @@ fn kill(services: &mut Services<'_>, random: &mut Random, progress: &Progress) -
         pause(0.02)?;
     }
     pause(random.between((0.0, max_pause)))?;
-    services.kill(&ALL)
+    services.kill_all()
 }

@@ -1,14 +1,19 @@
-//! The three services with one data folder: killed, started again, and inspected through their databases.
+//! The three services with one data folder: killed, started again, and inspected through their databases. A
+//! PostgreSQL server of their own is killed with them.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
 use testkit::processes::checkout::SERVICES;
 use testkit::processes::environment::variables;
+use testkit::processes::servers::Cluster;
 use testkit::processes::service::ServiceProcess;
+use testkit::processes::stack::StackConfig;
 use testkit::processes::trial::Trial;
 
 use super::client::{Endpoints, LIVESTOCK, LOGISTICS, SYSTEM};
@@ -18,6 +23,11 @@ use super::fixture::{OWNER, PARTNER};
 pub const ALL: [usize; 3] = [SYSTEM, LOGISTICS, LIVESTOCK];
 /// Minimum age in seconds of contents without a record that system removes. Short, so the sweep runs in some rounds.
 const SWEEP_GRACE: &str = "10";
+/// Limit until a service has stopped.
+const STOP_TIMEOUT: Duration = Duration::from_secs(35);
+/// Folder of the contents below the data folder. System makes both folders, and no database is in the upper one: SQLite
+/// would sync the names in it.
+pub const CONTENTS: &str = "contents/files";
 
 /// The running services.
 #[derive(Debug)]
@@ -30,27 +40,57 @@ pub struct Services<'a> {
     /// Longest time from the start of a process until it was ready.
     pub slowest_restart: Duration,
     processes: Vec<ServiceProcess>,
+    server: Option<Cluster>,
 }
 
 impl<'a> Services<'a> {
     /// Starts the services on empty databases.
-    pub fn start(trial: &'a Trial<'a>, is_postgres: bool) -> Result<Self> {
-        let folder = if is_postgres { "crash-postgres" } else { "crash-sqlite" };
-        let mut config = trial.stack_config(folder, is_postgres)?;
-        config.environment[SYSTEM] = variables([("SERVICE__SWEEP_GRACE_SECONDS", SWEEP_GRACE)]);
+    pub fn start(trial: &'a Trial<'a>, mut config: StackConfig) -> Result<Self> {
+        let is_postgres = config.databases[SYSTEM].is_some();
+        let contents = format!("file://{}/{CONTENTS}", config.data.display());
+        let settings = [("SERVICE__SWEEP_GRACE_SECONDS", SWEEP_GRACE), ("SERVICE__STORE_URL", &contents)];
+        config.environment[SYSTEM] = variables(settings);
         let processes = trial.stack(&config)?.services;
         let endpoints = Endpoints {
             urls: ALL.map(|service| processes[service].url("")),
             tokens: [Some(OWNER.id), Some(PARTNER.id), None].map(|org| processes[SYSTEM].token(org)),
+            clock: Arc::default(),
         };
         let slowest_restart = Duration::ZERO;
-        Ok(Self { trial, endpoints, is_postgres, kills: 0, slowest_restart, processes })
+        Ok(Self { trial, endpoints, is_postgres, kills: 0, slowest_restart, processes, server: None })
+    }
+
+    /// Starts the services on a PostgreSQL server that is killed with them.
+    pub fn start_with(trial: &'a Trial<'a>, mut config: StackConfig, server: Cluster) -> Result<Self> {
+        config.databases = ALL.map(|_| Some(server.url()));
+        Ok(Self { server: Some(server), ..Self::start(trial, config)? })
     }
 
     /// Kills services.
     pub fn kill(&mut self, services: &[usize]) -> Result<()> {
         self.kills += services.len();
         services.iter().try_for_each(|service| self.processes[*service].kill())
+    }
+
+    /// Stops all services: they finish the requests in flight and close their databases.
+    pub fn stop(&mut self) -> Result<()> {
+        self.processes.iter().for_each(|process| process.signal(Signal::TERM));
+        self.processes.iter_mut().try_for_each(|process| process.wait_ended(STOP_TIMEOUT))
+    }
+
+    /// Kills all services, and first their server, so that it is in the middle of their work.
+    pub fn kill_all(&mut self) -> Result<()> {
+        self.server.as_mut().map_or(Ok(()), Cluster::kill_all)?;
+        self.kill(&ALL)
+    }
+
+    /// Starts everything after [`kill_all`](Self::kill_all), and waits until all services are ready.
+    pub fn restart_all(&mut self) -> Result<()> {
+        if let Some(server) = &mut self.server {
+            server.start_again(&[], self.trial.stop)?;
+        }
+        self.restart(&ALL)?;
+        self.wait_ready(&ALL)
     }
 
     /// Starts killed services again and does not wait for them.
@@ -75,7 +115,7 @@ impl<'a> Services<'a> {
 
     /// Folder of the contents.
     pub fn contents(&self) -> PathBuf {
-        self.processes[SYSTEM].data().join("files")
+        self.processes[SYSTEM].data().join(CONTENTS)
     }
 
     /// Folder of the uploads in progress.
@@ -86,8 +126,8 @@ impl<'a> Services<'a> {
     /// Runs an SQL query in the database of a service and returns the first column.
     pub fn query(&self, service: usize, sql: &str) -> Result<Vec<String>> {
         let process = &self.processes[service];
-        let output = if self.is_postgres {
-            self.trial.databases.execute_for(process.name, sql)?
+        let output = if let Some(url) = &process.config().database {
+            self.trial.databases.execute(url, process.name, sql)?
         } else {
             let file = self.trial.path("statement");
             fs::write(&file, sql)?;
@@ -110,7 +150,7 @@ impl<'a> Services<'a> {
         }
     }
 
-    /// Findings of `integrity_check` and `foreign_key_check` of SQLite. The PostgreSQL server is not killed.
+    /// Findings of `integrity_check` and `foreign_key_check` of SQLite. PostgreSQL has no such checks.
     pub fn damage(&self) -> Result<Vec<String>> {
         let mut damage = Vec::new();
         for service in ALL.into_iter().filter(|_| !self.is_postgres) {

@@ -1,23 +1,23 @@
 //! The clients that write while services are killed. Each records its own writes.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::sleep;
+use std::thread::{scope, sleep};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use serde_json::Value;
 use testkit::market::random::Random;
+use testkit::processes::trial::Trial;
 
-use super::client::Client;
+use super::client::{Client, Endpoints, Request};
 use super::fixture::{ListingFixture, LoadFixture, PARTNER, ProofFixture, content, sha256};
 use super::records::{
     BatchRecord, FileRecord, ListingRecord, LoadRecord, ProofRecord, Records, SendRecord, Write,
 };
-use crate::ledger::WriteState::{self, Acknowledged};
 
 /// What a client writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Task {
+enum Task {
     Loads,
     Batches,
     Files,
@@ -25,7 +25,7 @@ pub enum Task {
 }
 
 /// The tasks of all clients.
-pub const CLIENTS: [Task; 6] =
+const CLIENTS: [Task; 6] =
     [Task::Loads, Task::Loads, Task::Batches, Task::Files, Task::Listings, Task::Listings];
 
 /// Longest pauses after a batch and after other writes, in milliseconds. They limit a round to some thousand writes
@@ -41,13 +41,38 @@ const ATTACHED: usize = 2_000;
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Tells the clients to stop.
-    pub stop: AtomicBool,
+    stop: AtomicBool,
     /// Number of single creates of loads and listings.
     pub creates: AtomicUsize,
 }
 
+/// Lets all clients write until `action` has ended, and returns their records.
+pub fn write_during(
+    trial: &Trial<'_>,
+    endpoints: &Endpoints,
+    (seed, round): (usize, usize),
+    action: impl FnOnce(&Progress) -> Result<()>,
+) -> Result<Records> {
+    let progress = Progress::default();
+    scope(|scope| {
+        let start = |(index, task)| {
+            let writer = Writer::new(Client::new(trial, endpoints), seed, round, index);
+            let progress = &progress;
+            scope.spawn(move || writer.run(task, progress))
+        };
+        let clients: Vec<_> = CLIENTS.into_iter().enumerate().map(start).collect();
+        let done = action(&progress);
+        progress.stop.store(true, Ordering::Relaxed);
+        let mut records = Records::default();
+        for client in clients {
+            records.extend(client.join().map_err(|_| anyhow!("a client panicked"))??);
+        }
+        done.map(|()| records)
+    })
+}
+
 /// One client.
-pub struct Writer<'a> {
+struct Writer<'a> {
     client: Client<'a>,
     random: Random,
     /// Prefix of its markers.
@@ -59,7 +84,7 @@ pub struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// The client with this index in a round.
-    pub fn new(client: Client<'a>, seed: usize, round: usize, index: usize) -> Self {
+    fn new(client: Client<'a>, seed: usize, round: usize, index: usize) -> Self {
         let number = (seed * 100 + round) * 10 + index;
         Self {
             client,
@@ -71,7 +96,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes until it is told to stop.
-    pub fn run(mut self, task: Task, progress: &Progress) -> Result<Records> {
+    fn run(mut self, task: Task, progress: &Progress) -> Result<Records> {
         let max_pause = MAX_PAUSE_MS[usize::from(task != Task::Batches)];
         while !progress.stop.load(Ordering::Relaxed) {
             let creates = self.records.creates();
@@ -99,7 +124,7 @@ impl<'a> Writer<'a> {
     /// A write that has a key in half of the cases.
     fn new_write(&mut self, marker: &str) -> Write {
         let key = self.random.percent(50).then(|| format!("key-{marker}"));
-        Write { key, state: WriteState::Unknown }
+        Write::new(key)
     }
 
     fn create_load(&mut self) -> Result<()> {
@@ -108,8 +133,9 @@ impl<'a> Writer<'a> {
         let files = self.maybe_attached_file()?.into_iter().collect();
         let mut load =
             LoadRecord { fixture, files, create, response: Value::Null, proof: None, sends: Vec::new() };
-        let Some((state, response)) = self.client.try_write(&load.request())? else { return Ok(()) };
-        (load.create.state, load.response) = (state, without_warnings(response));
+        let Some(answer) = self.client.try_write(&load.request())? else { return Ok(()) };
+        load.create.set(&answer);
+        load.response = without_warnings(answer.json);
         if let Some(id) = load.create.id().map(str::to_owned) {
             match self.random.below(100) {
                 0..25 => self.prove(&mut load, &id)?,
@@ -132,11 +158,11 @@ impl<'a> Writer<'a> {
             file,
         };
         let mut proof = ProofRecord { fixture, write: self.new_write(&format!("{reference}-proof")) };
-        if let Some((state, response)) = self.client.try_write(&proof.request(id))? {
-            if matches!(state, Acknowledged(_)) {
-                load.response = without_warnings(response);
+        if let Some(answer) = self.client.try_write(&proof.request(id))? {
+            proof.write.set(&answer);
+            if proof.write.id().is_some() {
+                load.response = without_warnings(answer.json);
             }
-            proof.write.state = state;
             load.proof = Some(proof);
         }
         Ok(())
@@ -148,8 +174,8 @@ impl<'a> Writer<'a> {
             let marker = format!("{}-{}", load.fixture.reference, load.sends.len());
             let recipient = if to_carrier { PARTNER.id.to_owned() } else { format!("driver-{marker}") };
             let mut send = SendRecord { to_carrier, recipient, write: self.new_write(&marker) };
-            let Some((state, _)) = self.client.try_write(&send.request(id))? else { return Ok(()) };
-            send.write.state = state;
+            let Some(answer) = self.client.try_write(&send.request(id))? else { return Ok(()) };
+            send.write.set(&answer);
             load.sends.push(send);
         }
         Ok(())
@@ -160,9 +186,9 @@ impl<'a> Writer<'a> {
         let rows = if self.random.percent(8) { 2500 } else { 100 + self.random.below(400) };
         let first_number = number * 10_000; // no other fixture has the numbers of its rows
         let mut batch = BatchRecord { name, first_number, rows, write, ids: Vec::new() };
-        let Some((state, response)) = self.client.try_write(&batch.request())? else { return Ok(()) };
-        batch.write.state = state;
-        batch.ids = BatchRecord::response_ids(&response);
+        let Some(answer) = self.client.try_write(&batch.request())? else { return Ok(()) };
+        batch.write.set(&answer);
+        batch.ids = BatchRecord::response_ids(&answer.json);
         self.records.batches.push(batch);
         Ok(())
     }
@@ -170,17 +196,20 @@ impl<'a> Writer<'a> {
     fn upload_and_change(&mut self) -> Result<()> {
         let max_bytes = if self.random.percent(15) { LARGE } else { SMALL };
         let Some(id) = self.upload(max_bytes)? else { return Ok(()) };
-        let mut attempt =
-            |request| Ok::<_, anyhow::Error>(self.client.try_write(&request)?.map(|(state, _)| state));
         let [archive, share] = match self.random.below(100) {
-            0..20 => [attempt(FileRecord::archive_request(&id))?, None],
-            20..40 => [None, attempt(FileRecord::share_request(&id))?],
+            0..20 => [self.attempt(&FileRecord::archive_request(&id))?, None],
+            20..40 => [None, self.attempt(&FileRecord::share_request(&id))?],
             _ => [None, None],
         };
         if let Some(file) = self.records.files.last_mut() {
             (file.archive, file.share) = (archive, share);
         }
         Ok(())
+    }
+
+    /// Sends a write without a key.
+    fn attempt(&mut self, request: &Request<'_>) -> Result<Option<Write>> {
+        Ok(self.client.try_write(request)?.map(|answer| Write::answered(&answer)))
     }
 
     /// Uploads a file in a quarter of the cases and returns its id.
@@ -199,8 +228,8 @@ impl<'a> Writer<'a> {
         };
         let hash = sha256(&content(seed, bytes));
         let mut file = FileRecord { name, seed, bytes, hash, upload, archive: None, share: None };
-        let Some((state, _)) = self.client.try_write(&file.request())? else { return Ok(None) };
-        file.upload.state = state;
+        let Some(answer) = self.client.try_write(&file.request())? else { return Ok(None) };
+        file.upload.set(&answer);
         let id = file.upload.id().map(str::to_owned);
         self.records.files.push(file);
         Ok(id)
@@ -211,8 +240,8 @@ impl<'a> Writer<'a> {
         let fixture = ListingFixture::new(marker, number, self.maybe_attached_file()?);
         let mut listing =
             ListingRecord { fixture, create, transitions: Vec::new(), wish: None, report: None };
-        let Some((state, _)) = self.client.try_write(&listing.request())? else { return Ok(()) };
-        listing.create.state = state;
+        let Some(answer) = self.client.try_write(&listing.request())? else { return Ok(()) };
+        listing.create.set(&answer);
         if let Some(id) = listing.create.id().map(str::to_owned) {
             self.change_listing(&mut listing, &id)?;
         }
@@ -227,9 +256,9 @@ impl<'a> Writer<'a> {
                 return Ok(());
             }
         } else if self.random.percent(20) {
-            listing.wish = self.client.try_write(&ListingRecord::wish_request(id))?.map(|(state, _)| state);
+            listing.wish = self.attempt(&ListingRecord::wish_request(id))?;
         } else if self.random.percent(10) {
-            listing.report = self.client.try_write(&listing.report_request(id))?.map(|(state, _)| state);
+            listing.report = self.attempt(&listing.report_request(id))?;
         }
         if self.random.percent(30) {
             let status = self.random.one(&["sold", "found", "cancelled"]);
@@ -241,9 +270,9 @@ impl<'a> Writer<'a> {
     /// Changes the status of a listing. Returns whether that was acknowledged.
     fn transition(&mut self, listing: &mut ListingRecord, id: &str, status: &'static str) -> Result<bool> {
         let request = ListingRecord::transition_request(id, status);
-        let Some((state, _)) = self.client.try_write(&request)? else { return Ok(false) };
-        let is_acknowledged = matches!(state, Acknowledged(_));
-        listing.transitions.push((status, state));
+        let Some(write) = self.attempt(&request)? else { return Ok(false) };
+        let is_acknowledged = write.id().is_some();
+        listing.transitions.push((status, write));
         Ok(is_acknowledged)
     }
 }

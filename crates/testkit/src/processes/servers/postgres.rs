@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use crate::processes::databases::Databases;
@@ -119,6 +119,21 @@ impl Cluster {
     /// Ends the cluster: SIGINT disconnects clients, SIGKILL simulates a crash.
     pub fn end(&mut self, signal: Signal) -> Result<()> {
         self.server.end(signal)
+    }
+
+    /// Kills all processes of the cluster at once: none can react to the end of another.
+    pub fn kill_all(&mut self) -> Result<()> {
+        // A stopped postmaster starts no further process, and its children keep their ids until it ends.
+        self.server.signal(Signal::STOP);
+        let pid = self.server.pid();
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"))
+            .context("cannot list the processes of PostgreSQL")?;
+        for child in children.split_whitespace() {
+            let child = child.parse().ok().and_then(Pid::from_raw).context("a process id is not a number")?;
+            // It may have ended before the postmaster stopped.
+            let _ = kill_process(child, Signal::KILL);
+        }
+        self.end(Signal::KILL)
     }
 
     /// Starts the cluster again on the same port and data, with further settings for this time.

@@ -53,9 +53,12 @@ impl LocalStore {
     }
 
     fn prepare(&self) -> io::Result<()> {
-        fs::create_dir_all(self.staging_folder())?;
-        tempfile::tempfile_in(self.staging_folder())?;
-        sync_folder(&self.folder)
+        let staging = self.staging_folder();
+        let missing = staging.ancestors().take_while(|folder| !folder.exists()).count();
+        fs::create_dir_all(&staging)?;
+        tempfile::tempfile_in(&staging)?;
+        // A new folder is durable with the names in its parent. An earlier process may have crashed before the sync.
+        staging.ancestors().skip(1).take(missing.max(1)).try_for_each(sync_folder)
     }
 
     /// Returns the folder of contents that are not stored yet.
@@ -213,9 +216,9 @@ fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Makes the names in a folder durable.
+/// Makes the names in a folder durable. The empty path is the current folder.
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    File::open(Path::new(".").join(folder))?.sync_all()
 }
 
 /// Turns the error into [`missing`] if the blob, or a part of it, does not exist.

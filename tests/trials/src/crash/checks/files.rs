@@ -13,7 +13,7 @@ use crate::crash::client::Caller::{Admin, Owner};
 use crate::crash::client::{Client, SYSTEM, is_repeated, settle};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::fixture::{PARTNER, sha256};
-use crate::crash::records::{FileRecord, Records};
+use crate::crash::records::{FileRecord, Records, Write};
 use crate::crash::services::Services;
 use crate::ledger::{Ledger, WriteState};
 
@@ -101,21 +101,21 @@ impl StoredFiles {
                 settle(client, &request, state, stored.as_deref(), is_repeated(&file.name), ledger)?;
             file.upload.state = settled;
             let Some(id) = file.upload.id().map(str::to_owned) else { continue };
-            for state in [&file.archive, &file.share].into_iter().flatten() {
-                findings.count(WriteKind::Other, state, true);
+            for write in [&file.archive, &file.share].into_iter().flatten() {
+                findings.count(WriteKind::Other, &write.state, true);
             }
-            if file.archive == Some(WriteState::Unknown) {
+            if let Some(archive) = file.archive.as_mut().filter(|write| write.is_unknown()) {
                 let info = client.get(SYSTEM, &format!("/v1/files/{id}/info"), Owner)?.json;
                 let expected = if info["status"] == "archived" { 409 } else { 200 };
                 let status = client.send_until_answered(&FileRecord::archive_request(&id))?.status;
                 findings.ledger.check_content(status == expected, || {
                     format!("file {}: a second archiving returned {status}", file.name)
                 });
-                file.archive = Some(WriteState::Acknowledged(String::new()));
+                archive.state = WriteState::Acknowledged(String::new());
             }
-            if file.share == Some(WriteState::Unknown) {
+            if let Some(share) = file.share.as_mut().filter(|write| write.is_unknown()) {
                 client.send_until_answered(&FileRecord::share_request(&id))?;
-                file.share = Some(WriteState::Acknowledged(String::new()));
+                share.state = WriteState::Acknowledged(String::new());
             }
         }
         Ok(())
@@ -135,10 +135,10 @@ pub fn check_reads(client: &Client<'_>, rounds: &[Records], ledger: &mut Ledger)
         let info = client.get(SYSTEM, &format!("/v1/files/{id}/info"), Owner)?.json;
         let is_archived = info["status"] == "archived";
         let is_shared = info["organisations"].as_array().is_some_and(|all| all.contains(&json!(PARTNER.id)));
-        for (state, is_stored, change) in
+        for (write, is_stored, change) in
             [(&file.archive, is_archived, "archiving"), (&file.share, is_shared, "sharing")]
         {
-            if let Some(state) = state {
+            if let Some(Write { state, .. }) = write {
                 ledger.check_count(state, usize::from(is_stored), &format!("{change} of file {name}"));
             }
         }

@@ -9,7 +9,7 @@ use crate::crash::client::Caller::{Admin, Owner};
 use crate::crash::client::{Client, LIVESTOCK, is_repeated, settle};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::fixture::OWNER;
-use crate::crash::records::{ListingRecord, Records};
+use crate::crash::records::{ListingRecord, Records, Write};
 use crate::ledger::{Ledger, WriteState};
 
 /// A row of an export.
@@ -85,14 +85,14 @@ impl StoredListings {
             });
             if !listing.transitions.is_empty() {
                 let is_done =
-                    |(status, state): &&(&str, WriteState)| state.id().is_some() || stored.status == *status;
+                    |(status, write): &&(&str, Write)| write.id().is_some() || stored.status == *status;
                 let expected = 1 + listing.transitions.iter().filter(is_done).count();
                 let events = client.array(LIVESTOCK, &format!("/v1/listings/{id}/events"), Admin)?;
                 ledger.check_content(events.len() == expected, || {
                     format!("listing {marker} has {} events instead of {expected}", events.len())
                 });
             }
-            if let Some(state) = &listing.report {
+            if let Some(Write { state, .. }) = &listing.report {
                 let count = count_reports(client, id, marker)?;
                 ledger.check_count(state, count, &format!("report of listing {marker}"));
             }
@@ -152,28 +152,29 @@ impl StoredListings {
             let (settled, _) = settle(client, &request, state, stored_id, is_repeated(marker), ledger)?;
             listing.create.state = settled;
             let Some(id) = listing.create.id().map(str::to_owned) else { continue };
-            for (status, state) in &mut listing.transitions {
+            for (status, write) in &mut listing.transitions {
                 let is_stored = stored.is_some_and(|listing| listing.status == *status);
-                findings.count(WriteKind::Other, state, is_stored);
-                if *state == WriteState::Unknown {
+                findings.count(WriteKind::Other, &write.state, is_stored);
+                if write.is_unknown() {
                     client.send_until_answered(&ListingRecord::transition_request(&id, status))?;
-                    *state = WriteState::Acknowledged(String::new());
+                    write.state = WriteState::Acknowledged(String::new());
                 }
             }
-            for state in [&listing.wish, &listing.report].into_iter().flatten() {
-                findings.count(WriteKind::Other, state, true);
+            for write in [&listing.wish, &listing.report].into_iter().flatten() {
+                findings.count(WriteKind::Other, &write.state, true);
             }
-            if listing.wish == Some(WriteState::Unknown) {
+            if let Some(wish) = listing.wish.as_mut().filter(|write| write.is_unknown()) {
                 client.send_until_answered(&ListingRecord::wish_request(&id))?;
-                listing.wish = Some(WriteState::Acknowledged(String::new()));
+                wish.state = WriteState::Acknowledged(String::new());
             }
-            if listing.report == Some(WriteState::Unknown) {
+            let request = listing.report_request(&id);
+            if let Some(report) = listing.report.as_mut().filter(|write| write.is_unknown()) {
                 let expected = if count_reports(client, &id, marker)? == 0 { 200 } else { 409 };
-                let status = client.send_until_answered(&listing.report_request(&id))?.status;
+                let status = client.send_until_answered(&request)?.status;
                 findings.ledger.check_content(status == expected, || {
                     format!("listing {marker}: a second report returned {status}")
                 });
-                listing.report = Some(WriteState::Acknowledged(String::new()));
+                report.state = WriteState::Acknowledged(String::new());
             }
         }
         Ok(())
@@ -184,7 +185,7 @@ impl StoredListings {
 pub fn check_wishlist(client: &Client<'_>, rounds: &[Records], ledger: &mut Ledger) -> Result<()> {
     let rows = client.csv_rows(LIVESTOCK, "/v1/listings?format=CSV&isWishlisted=true", Owner)?;
     for listing in rounds.iter().flat_map(|records| &records.listings) {
-        if let (Some(id), Some(state)) = (listing.create.id(), &listing.wish) {
+        if let (Some(id), Some(Write { state, .. })) = (listing.create.id(), &listing.wish) {
             let count = rows.iter().filter(|row| row.split(',').next() == Some(id)).count();
             ledger.check_count(state, count, &format!("listing {} on the wishlist", listing.fixture.marker));
         }

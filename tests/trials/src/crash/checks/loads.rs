@@ -8,7 +8,7 @@ use crate::crash::client::Caller::{Admin, Owner};
 use crate::crash::client::{Client, LOGISTICS, is_repeated, repeat, settle};
 use crate::crash::findings::{Findings, WriteKind};
 use crate::crash::fixture::PARTNER;
-use crate::crash::records::{BatchRecord, LoadRecord, ProofRecord, Records};
+use crate::crash::records::{BatchRecord, LoadRecord, Records};
 use crate::crash::writer::without_warnings;
 use crate::ledger::{Ledger, WriteState};
 
@@ -132,7 +132,7 @@ impl StoredLoads {
         let acknowledged = || records.loads.iter().filter(|load| load.create.id().is_some());
         // The response to a send does not contain the load with its new carrier.
         let unchanged = acknowledged().filter(|load| {
-            let is_proof_known = load.proof.as_ref().is_none_or(ProofRecord::is_known);
+            let is_proof_known = load.proof.as_ref().is_none_or(|proof| !proof.write.is_unknown());
             is_proof_known && load.sends.is_empty() && load.response.is_object()
         });
         for loads in unchanged.collect::<Vec<_>>().chunks(IDS) {
@@ -200,7 +200,7 @@ impl StoredLoads {
             batch.loads().filter_map(|load| Some(self.get(&load.reference)?.id.clone())).collect();
         let is_stored = !stored.is_empty();
         findings.count(WriteKind::Batch, &batch.write.state, is_stored);
-        if batch.write.state != WriteState::Unknown {
+        if !batch.write.is_unknown() {
             return Ok(());
         }
         let (name, ledger) = (&batch.name, &mut findings.ledger);
@@ -235,7 +235,7 @@ fn settle_proof(
     let (stored, is_repeated) = (is_completed.then_some(""), is_repeated(&load.fixture.reference));
     let (request, ledger) = (proof.request(id), &mut findings.ledger);
     let response = repeat(client, &request, &proof.write.state, stored, is_repeated, ledger)?;
-    if !proof.is_known() {
+    if proof.write.is_unknown() {
         if response.is_none() {
             client.send_until_answered(&request)?;
         }
