@@ -257,7 +257,8 @@ impl Inner {
             kids.map(|kid| plain_id(kid.clone())).collect::<Vec<_>>().join(" ")
         };
         let (added, removed) = (difference(&keys, &before), difference(&before, &keys));
-        if !before.is_empty() && !(added.is_empty() && removed.is_empty()) {
+        let has_changed = !added.is_empty() || !removed.is_empty();
+        if has_changed && !before.is_empty() {
             crate::security_event!(
                 "verification_keys_changed",
                 issuer,
