@@ -4,7 +4,7 @@ mod model;
 mod store;
 
 pub(super) use common::history::{Change, Changes, order};
-pub use model::NewestNote;
+pub(super) use model::NewestNote;
 pub(super) use model::{Audience, EventType, LoadEvent, NewEvent};
 pub(crate) use store::names_driver;
 pub(super) use store::{
