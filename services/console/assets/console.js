@@ -118,11 +118,6 @@ for (const form of document.querySelectorAll("form.fields[method=post]:not([data
   });
 }
 
-// A secret that is shown once stays until somebody has it.
-let isShown = document.querySelector("a[data-have]") !== null;
-document.querySelector("a[data-have]")?.addEventListener("click", () => (isShown = false));
-addEventListener("beforeunload", (event) => isShown && event.preventDefault());
-
 // Escape closes a menu, or leaves a form as its Back does.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.isComposing) return;

@@ -238,7 +238,7 @@ function element(name, properties, ...children) {
   return made;
 }
 
-const NAMES = { collect: "collection", prove: "proof", reject: "rejection", note: "note" };
+const NAMES = { collect: "collection", prove: "proof", reject: "rejection", note: "note", files: "photograph" };
 
 function stateOf(entry) {
   if (entry.state === "refused") return `Not accepted: ${entry.reason}`;

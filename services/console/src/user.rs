@@ -30,6 +30,11 @@ impl User {
         self.person.organisation_id.is_none() && !self.person.is_admin
     }
 
+    /// Returns true if the person did what is said to be done by this user.
+    pub(crate) fn wrote(&self, user_id: Option<&str>) -> bool {
+        user_id == Some(&*self.person.id)
+    }
+
     /// Returns true if this is the token of a form that was made for the person.
     pub(crate) fn is_form_token(&self, keys: &Keys, token: &str) -> bool {
         keys.is_signature(&self.person.form_owner(), token)

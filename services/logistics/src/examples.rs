@@ -24,6 +24,8 @@ pub(crate) const LOAD_TO_REOPEN: &str = "01955bf1-6c00-7a10-8000-000000000009";
 pub(crate) const LOAD_OF_BATCH: &str = "01955bf1-6c00-7a10-8000-00000000000a";
 /// A batch whose loads can be cancelled.
 pub(crate) const BATCH: &str = "01955bf1-6c00-7a10-8000-00000000000b";
+/// A weighbridge ticket of `penybont-farm`, which the system service has.
+pub(crate) const FILE: &str = "01955bf1-6c00-7a10-8000-000000000201";
 /// Claim `sub` of a driver.
 pub(crate) const DRIVER: &str = "driver-megan";
 /// An organisation that the examples block.

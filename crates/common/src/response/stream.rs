@@ -56,7 +56,7 @@ impl StreamingResponse {
         let mut documents = Box::pin(documents);
         let first = documents.try_next().await?.unwrap_or_default();
         let write: Arc<RowFunction> = Arc::new(layout.write);
-        let (mut writer, mut start) = BodyWriter::start(format, layout.columns)?;
+        let (mut writer, mut start) = BodyWriter::start(format, &layout.columns)?;
         let bytes;
         (writer, bytes) = writer.write(&write, first).await?;
         start.extend(bytes);
@@ -110,10 +110,10 @@ pub(crate) fn streaming_body(parts: impl Stream<Item = Result<Vec<u8>, Error>> +
 }
 
 /// The columns of an export and the function that writes its rows.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TableLayout<W = fn(&Json, &mut RowWriter) -> Result<(), Error>> {
     /// The header row.
-    pub columns: &'static [&'static str],
+    pub columns: Vec<&'static str>,
     /// Writes the row of a document: `Fn(&Json, &mut RowWriter) -> Result<(), Error>`.
     pub write: W,
 }

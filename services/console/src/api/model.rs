@@ -36,6 +36,19 @@ pub(crate) struct Load {
     pub(crate) completed_at: Option<String>,
     #[serde(rename = "updatedAtUTC")]
     pub(crate) updated_at: String,
+    /// Only in a list that asks for it.
+    pub(crate) newest_note: Option<Note>,
+}
+
+/// A note on a load.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Note {
+    pub(crate) user_id: Option<String>,
+    pub(crate) user_name: String,
+    #[serde(rename = "atUTC")]
+    pub(crate) at: String,
+    pub(crate) text: Option<String>,
 }
 
 /// An entry of a catalogue.
@@ -164,11 +177,28 @@ pub(crate) struct Change {
     pub(crate) to: Value,
 }
 
-/// A page of the feed of events, of which only the position is used.
+/// A page of the feed of events.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct FeedPage {
+    pub(crate) events: Vec<FeedEvent>,
     pub(crate) cursor: String,
+}
+
+/// An event of the feed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct FeedEvent {
+    /// As in the history, after `load.`.
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    #[serde(rename = "atUTC")]
+    pub(crate) at: String,
+    pub(crate) load_id: String,
+    pub(crate) reference: String,
+    pub(crate) user_id: Option<String>,
+    pub(crate) user_name: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 /// A driver of a load.

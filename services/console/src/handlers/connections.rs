@@ -1,15 +1,16 @@
 //! Connections with other programs: webhooks, service accounts, and saved searches.
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
+use actix_web::{HttpRequest, HttpResponse};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::extract::{Parameters, PostForm};
-use super::{errors_of, html, html_with, new_key, only, optional, see_other};
+use super::secret::{self, NewSecret};
+use super::{errors_of, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::connections::{SavedSearch, ServiceAccount};
 use crate::api::model::Webhook;
@@ -17,7 +18,7 @@ use crate::api::{CallError, Caller, FieldError, Reply, Service, Write, segment, 
 use crate::fields::Fields;
 use crate::market::MarketQuery;
 use crate::user::{Failure, User};
-use crate::views::connections::{AccountForm, Connections, Hook, Secret};
+use crate::views::connections::{AccountForm, Connections, Hook};
 use crate::views::{Section, page as document};
 
 /// Entries on a page of each list. An organisation has at most as many webhooks of a service and service accounts, but
@@ -28,16 +29,19 @@ pub(super) async fn page(
     console: Data<Console>,
     user: User,
     Parameters(parameters): Parameters,
+    request: HttpRequest,
 ) -> Result<HttpResponse, Failure> {
-    show(&console, &user, &parameters, &[], StatusCode::OK).await
+    let has_secret = secret::find(&console, &request, &user).is_some();
+    show(&console, &user, &parameters, has_secret, (StatusCode::OK, &[])).await
 }
 
+/// Shows the page. `has_secret`: the browser keeps a secret that the person has not copied yet.
 async fn show(
     console: &Console,
     user: &User,
     parameters: &Fields,
-    errors: &[FieldError],
-    status: StatusCode,
+    has_secret: bool,
+    (status, errors): (StatusCode, &[FieldError]),
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
     let [of_loads, of_market, of_accounts, of_searches] = ["loads", "market", "accounts", "searches"]
@@ -58,6 +62,7 @@ async fn show(
         accounts: accounts.as_ref(),
         searches: searches.as_ref(),
         missing: &missing,
+        has_secret,
         errors,
         key: &new_key(),
         done: done(parameters.get("done")),
@@ -107,7 +112,7 @@ fn show_account(user: &User, typed: &Fields, errors: &[FieldError], status: Stat
     html_with(status, &document(user, Section::Connections, "New service account", &view.markup()))
 }
 
-/// Creates a service account, and shows its secret once.
+/// Creates a service account, and shows its secret.
 pub(super) async fn create_account(console: Data<Console>, form: PostForm) -> Result<HttpResponse, Failure> {
     let PostForm { user, fields } = form;
     let body = json!({"name": fields.get("name"), "roles": fields.all("roles")});
@@ -116,7 +121,7 @@ pub(super) async fn create_account(console: Data<Console>, form: PostForm) -> Re
     let created =
         caller.send_json(Service::System, Method::POST, "/v1/service-accounts", Some(&body), write).await;
     match created {
-        Ok(account) => show_secret(&user, account),
+        Ok(account) => show_secret(&console, &user, account),
         Err(CallError::Refused(refusal)) => {
             Ok(show_account(&user, &fields, &errors_of(&refusal), refusal.status_code()))
         }
@@ -124,21 +129,18 @@ pub(super) async fn create_account(console: Data<Console>, form: PostForm) -> Re
     }
 }
 
-fn show_secret(user: &User, account: Value) -> Result<HttpResponse, Failure> {
+fn show_secret(console: &Console, user: &User, account: Value) -> Result<HttpResponse, Failure> {
     let account = serde_json::from_value::<ServiceAccount>(account).ok();
     let account = account.filter(|account| !account.client_id.is_empty());
     let account = account.ok_or_else(|| anyhow::anyhow!("system answers something unexpected"))?;
-    let view = Secret {
-        title: &account.name,
-        lines: &[
-            ("Client id", Some(account.client_id.as_str())),
-            ("Client secret", account.client_secret.as_deref()),
-        ],
-        about: "With these, a program gets tokens at /v1/token of the system service. If you lose the secret, make a new \
-                one: the old one works for another 24 hours.",
-        on: "/connections",
+    let new = NewSecret {
+        title: account.name,
+        of: account.client_id,
+        secret: account.client_secret,
+        is_account: true,
+        on: "/connections".to_owned(),
     };
-    Ok(html(&document(user, Section::Connections, &account.name, &view.markup())))
+    new.show(console, user)
 }
 
 #[derive(Deserialize)]
@@ -167,7 +169,7 @@ pub(super) async fn act_on_account(
         _ => return Err(Failure::NotFound),
     };
     match sent {
-        Ok(answer) if path.action == "rotate" => show_secret(&user, answer),
+        Ok(answer) if path.action == "rotate" => show_secret(&console, &user, answer),
         Ok(_) => Ok(see_other("/connections?done=deleted")),
         Err(error) => show_again(&console, &user, error, (&place, fields)).await,
     }
@@ -182,7 +184,8 @@ async fn show_again(
 ) -> Result<HttpResponse, Failure> {
     match error {
         CallError::Refused(refusal) if ![403, 404].contains(&refusal.status) => {
-            show(console, user, &Fields::default(), &errors_of(&refusal), refusal.status_code()).await
+            let (status, errors) = (refusal.status_code(), errors_of(&refusal));
+            show(console, user, &Fields::default(), false, (status, &errors)).await
         }
         error => Err(Failure::from(error).keeping(place, fields)),
     }

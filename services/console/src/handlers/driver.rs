@@ -15,7 +15,7 @@ use super::load::{find_load, load_path};
 use super::load_form::{Outcome, act};
 use super::{html_with, new_key, optional, see_other};
 use crate::Console;
-use crate::api::model::Load;
+use crate::api::model::{Load, Note};
 use crate::api::{CallError, FieldError, Service, segment, with_query};
 use crate::fields::Fields;
 use crate::format::Clock;
@@ -37,6 +37,11 @@ const MAX_AGE_DAYS: i64 = 365;
 const KEYS_LAST: TimeDelta = TimeDelta::hours(20);
 /// How far the corrected clock of a phone may be off.
 const CLOCK_ERROR: TimeDelta = TimeDelta::minutes(5);
+/// The weights of two proofs that differ by less are the same, in tonnes.
+const SAME_TONNES: f64 = 0.005;
+/// What is said about an entry that is refused although its photographs were added.
+const ADDED: &str =
+    "The office has your photographs. Write a note if what it recorded is wrong, and delete this entry.";
 /// The most pages of 100 notes that are searched for one.
 const MAX_NOTE_PAGES: usize = 10;
 
@@ -136,7 +141,10 @@ pub(super) struct FormPath {
 impl FormPath {
     fn action(&self) -> Result<Action, Failure> {
         let action = Action::of_slug(&self.action).ok_or(Failure::NotFound)?;
-        let is_of_driver = matches!(action, Action::Collect | Action::Prove | Action::Reject | Action::Note);
+        let is_of_driver = matches!(
+            action,
+            Action::Collect | Action::Prove | Action::Reject | Action::Note | Action::AddFiles
+        );
         is_of_driver.then_some(action).ok_or(Failure::NotFound)
     }
 
@@ -226,11 +234,23 @@ pub(super) async fn submit(
         }
         let (status, errors) = match in_tonnes(&fields) {
             Ok(fields) => {
-                let captured_at = (action != Action::Note).then(|| captured_at(&fields)).flatten();
+                let is_timed = ![Action::Note, Action::AddFiles].contains(&action);
+                let captured_at = is_timed.then(|| captured_at(&fields)).flatten();
                 let outcome =
-                    act(&console, &user, action, load.clone(), fields, captured_at.as_deref()).await?;
+                    act(&console, &user, action, load.clone(), fields.clone(), captured_at.as_deref())
+                        .await?;
                 match outcome {
                     Outcome::Done(_) => return Ok((load, Answer::Done)),
+                    Outcome::Again(again) if again.status == StatusCode::CONFLICT => {
+                        match add_late(&console, &user, &load.id, &fields).await? {
+                            Some(Late::Same) if action == Action::Prove => return Ok((load, Answer::Done)),
+                            Some(_) => {
+                                let errors = again.errors.into_iter().chain([FieldError::of_form(ADDED)]);
+                                (again.status, errors.collect())
+                            }
+                            None => (again.status, again.errors),
+                        }
+                    }
                     Outcome::Again(again) => (again.status, again.errors),
                 }
             }
@@ -274,14 +294,40 @@ pub(super) async fn submit(
     }
 }
 
-/// A note on a load.
-#[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Note {
-    user_id: Option<String>,
-    #[serde(rename = "atUTC")]
-    at: String,
-    text: Option<String>,
+/// What a load has whose end somebody else recorded before the phone had signal.
+enum Late {
+    /// What the driver recorded.
+    Same,
+    /// Something else.
+    Other,
+}
+
+/// Adds the photographs of an entry that came too late to its load. Returns `None` if that has not ended, or the entry
+/// has none.
+async fn add_late(
+    console: &Console,
+    user: &User,
+    id: &str,
+    fields: &Fields,
+) -> Result<Option<Late>, Failure> {
+    let load = find_load(&user.caller(&console.api), id).await?;
+    let is_of_files = |(name, _): &&(String, String)| [FILES, "key"].contains(&&**name);
+    let files = Fields(fields.0.iter().filter(is_of_files).cloned().collect());
+    if files.all(FILES).is_empty() || !["completed", "rejected"].contains(&&*load.status) {
+        return Ok(None);
+    }
+    let late = if is_recorded(&load, fields) { Late::Same } else { Late::Other };
+    let added = act(console, user, Action::AddFiles, load, files, None).await?;
+    Ok(matches!(added, Outcome::Done(_)).then_some(late))
+}
+
+/// Returns true if a load shows the ticket and the net weight of a proof.
+fn is_recorded(load: &Load, proof: &Fields) -> bool {
+    let ticket = load.ticket_number.as_deref().unwrap_or_default();
+    let net = proof.get("weightNet").parse::<f64>().ok();
+    let is_same_weight =
+        load.weight_net.zip(net).is_some_and(|(recorded, net)| (recorded.tonnes() - net).abs() < SAME_TONNES);
+    is_same_weight && ticket.eq_ignore_ascii_case(proof.get("ticketNumber").trim())
 }
 
 /// Returns true if a note of a phone is recorded already, and so old that the API has forgotten its idempotency key.

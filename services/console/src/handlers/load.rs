@@ -159,5 +159,6 @@ fn done(action: Action) -> &'static str {
         Action::Cancel => "Cancelled.",
         Action::Reopen => "Reopened.",
         Action::Note => "The note is written.",
+        Action::AddFiles => "The files are added.",
     }
 }

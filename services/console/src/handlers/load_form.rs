@@ -377,6 +377,7 @@ fn operation(action: Action, id: &str) -> String {
         Action::Correct => of_load("proof-of-delivery/corrections"),
         Action::Reject => of_load("rejection"),
         Action::Note => of_load("notes"),
+        Action::AddFiles => of_load("files"),
         Action::SendToCarrier | Action::SendToDriver => format!("/v1/loads/{}", action.slug()),
         Action::Accept | Action::Cancel | Action::Reopen => of_load(action.slug()),
     }

@@ -9,13 +9,14 @@ use serde::Deserialize;
 
 use super::address_book::{find_organisations, with_ids_in_list};
 use super::events::find_position;
+use super::extract::PostForm;
 use super::files::download;
 use super::{html_with, optional};
 use crate::Console;
 use crate::api::model::{Load, Named, Summary};
-use crate::api::{CallError, Service, with_query};
+use crate::api::{CallError, Refusal, Service, with_query};
 use crate::fields::Fields;
-use crate::loads::ListQuery;
+use crate::loads::{LIST, ListQuery};
 use crate::user::{Failure, User};
 use crate::views::loads::ListView;
 use crate::views::messages::sentence;
@@ -23,6 +24,8 @@ use crate::views::{Section, page as document};
 
 /// How long the rows of a list wait for its sums. Afterwards, the page has a link to them.
 const SUMS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The most loads that the API finds by their ids.
+const MAX_EXPORTED: usize = 200;
 /// The parameter of a list that waits for its sums, however long they take.
 const SUMS: &str = "sums";
 
@@ -36,7 +39,8 @@ pub(super) async fn page(
     let is_driver = user.is_driver();
     let has_time = Fields::parse(request.query_string().as_bytes()).find(SUMS).is_some();
     let find = async |query: &ListQuery| {
-        let page = query.page(is_driver, console.clock);
+        let mut page = query.page(is_driver, console.clock);
+        page.push(("include", "newestNote".to_owned()));
         let filters = query.parameters(is_driver, console.clock);
         let (page, filters) = (borrowed(&page), borrowed(&filters));
         let summary = caller.get::<Summary>(Service::Logistics, "/v1/loads/summary", &filters);
@@ -102,16 +106,55 @@ pub(super) async fn export(
     path: Path<ExportPath>,
 ) -> Result<HttpResponse, Failure> {
     let query = ListQuery::parse(request.query_string());
+    let has_all_columns = Fields::parse(request.query_string().as_bytes()).find("all-columns").is_some();
     let mut parameters = query.parameters(user.is_driver(), console.clock);
     parameters.extend(query.order());
-    match path.format.as_str() {
+    if !has_all_columns {
+        parameters.push(("columns", query.exported_columns()));
+    }
+    send_export(&console, &user, &request, (&path.format, parameters)).await
+}
+
+/// Exports the selected loads, or all that the list finds.
+pub(super) async fn export_selected(
+    console: Data<Console>,
+    form: PostForm,
+    request: HttpRequest,
+    path: Path<ExportPath>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let (query, ids) = (ListQuery::parse(fields.get(LIST)), fields.all("ids"));
+    let mut parameters = match (fields.find("all"), ids.is_empty()) {
+        (Some(_), _) => [query.parameters(user.is_driver(), console.clock), query.order()].concat(),
+        (None, false) => query.export_of(&ids),
+        (None, true) => return Err(unselected("Select at least one load in the list.")),
+    };
+    if ids.len() > MAX_EXPORTED && fields.find("all").is_none() {
+        return Err(unselected("Select at most 200 loads, or export all that the filters find."));
+    }
+    parameters.push(("columns", query.exported_columns()));
+    send_export(&console, &user, &request, (&path.format, parameters)).await
+}
+
+fn unselected(message: &str) -> Failure {
+    CallError::Refused(Box::new(Refusal { status: 400, message: message.to_owned(), ..Refusal::default() }))
+        .into()
+}
+
+async fn send_export(
+    console: &Console,
+    user: &User,
+    request: &HttpRequest,
+    (format, mut parameters): (&str, Vec<(&'static str, String)>),
+) -> Result<HttpResponse, Failure> {
+    match format {
         "xlsx" => parameters.push(("format", "XLSX".to_owned())),
         // Excel needs the byte order mark to read accents correctly.
         "csv" => parameters.extend([("format", "CSV".to_owned()), ("bom", "true".to_owned())]),
         _ => return Err(Failure::NotFound),
     }
     let place = (Service::Logistics, "/v1/loads");
-    download(&console, &user, &request, place, &borrowed(&parameters)).await
+    download(console, user, request, place, &borrowed(&parameters)).await
 }
 
 pub(super) fn borrowed<'a>(parameters: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a str)> {

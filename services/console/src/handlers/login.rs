@@ -7,7 +7,7 @@ use common::{RefusalLog, security_event};
 use serde::Deserialize;
 
 use super::extract::{check_origin, now};
-use super::{html, see_other};
+use super::{html, secret, see_other};
 use crate::Console;
 use crate::fields::{FORM_TOKEN, Fields};
 use crate::guard::way_back;
@@ -173,7 +173,7 @@ pub(super) async fn log_out(
             response.headers_mut().append(SET_COOKIE, cookie);
         }
     }
-    Ok(response)
+    secret::forget(response, &console)
 }
 
 pub(super) async fn logged_out() -> HttpResponse {

@@ -23,6 +23,7 @@ mod moderation;
 mod new_load;
 mod operations;
 mod personal_data;
+mod secret;
 mod sheet;
 mod today;
 mod uploads;
@@ -46,6 +47,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/", today::page)
         .get("/loads", loads::page)
         .get("/loads/export.{format}", loads::export)
+        .post("/loads/export.{format}", loads::export_selected)
         .post("/loads/actions", actions::confirm)
         .post("/loads/actions/run", actions::run)
         .get("/loads/new", new_load::form)
@@ -83,6 +85,8 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .post("/moderation/decide", moderation::decide)
         .post("/moderation/reinstate", moderation::reinstate)
         .get("/connections", connections::page)
+        .get("/connections/secret", secret::page)
+        .post("/connections/secret", secret::have)
         .get("/connections/accounts/new", connections::account_form)
         .post("/connections/accounts/new", connections::create_account)
         .post("/connections/accounts/{id}/{action}", connections::act_on_account)

@@ -2,20 +2,19 @@
 
 use actix_web::HttpResponse;
 use actix_web::web::Data;
-use chrono::{Days, NaiveDate};
+use chrono::{DateTime, Days, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::Value;
 
-use super::events::find_position;
 use super::{html, optional, see_other};
 use crate::Console;
-use crate::api::model::{Load, Summary, Sums, Webhook};
+use crate::api::model::{FeedEvent, FeedPage, Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
 use crate::format::{Clock, monday, number};
 use crate::user::{Failure, User};
 use crate::views::load::{TOLERANCE, deviation};
 use crate::views::today::{DAYS, Shown, Tile, TodayView, Waiting};
-use crate::views::{Section, page as document};
+use crate::views::{Position, Section, page as document};
 
 /// Rejected loads that the page names.
 const MAX_REJECTED: &str = "5";
@@ -25,6 +24,12 @@ const PROVEN_DAYS: u64 = 6;
 const MAX_PROVEN: &str = "100";
 /// Loads outside the tolerance that the page names.
 const MAX_OUTSIDE: usize = 5;
+/// The newest events that the page shows.
+const NEWEST: &str = "5";
+/// The newest notes among which the page looks for those of others, their age in days, and the most that it names.
+const NEWEST_NOTES: &str = "20";
+const NOTED_DAYS: TimeDelta = TimeDelta::days(3);
+const MAX_NOTES: usize = 5;
 
 /// A tile: its label, and its filters as the list of loads has them and as the API does.
 struct TileQuery {
@@ -93,14 +98,17 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
         ("limit", MAX_PROVEN),
     ];
 
-    let (tiles, before, days, rejected, proven, waiting, position) = futures_util::join!(
+    let at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let noted = [("newest", NEWEST_NOTES), ("f:type", "load.noted")];
+    let (tiles, before, days, rejected, proven, waiting, newest, noted) = futures_util::join!(
         join_all(queries.iter().map(|query| query.sums(&caller, &[]))),
         before.sums(&caller, &[]),
         days.sums(&caller, &[("groupBy", "day")]),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &rejected),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &proven),
         find_waiting(&caller, user.person.is_admin),
-        find_position(&caller),
+        caller.get::<FeedPage>(Service::Logistics, "/v1/events", &[("newest", NEWEST)]),
+        caller.get::<FeedPage>(Service::Logistics, "/v1/events", &noted),
     );
     let mut missing = Vec::new();
     let before = optional(before, &mut missing)?.map(|reply| reply.value.total);
@@ -114,6 +122,9 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     let mut outside = optional(proven, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
     outside.retain(|load| deviation(load).is_some_and(|(percent, ..)| percent.abs() > TOLERANCE));
     outside.truncate(MAX_OUTSIDE);
+    let newest = optional(newest, &mut missing)?.map(|reply| reply.value);
+    let noted = optional(noted, &mut missing)?.map(|reply| reply.value.events).unwrap_or_default();
+    let position = newest.as_ref().map(|page| Position { cursor: page.cursor.clone(), at });
     let mut shown_waiting: Vec<Waiting> = Vec::new();
     for (count, waiting) in waiting {
         let count = optional(count, &mut missing)?.and_then(|reply| reply.total).unwrap_or_default();
@@ -130,7 +141,9 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
         days: days.as_deref(),
         rejected: &rejected,
         outside: &outside,
+        notes: &unanswered(noted, &user),
         waiting: &shown_waiting,
+        newest: newest.as_ref().map(|page| page.events.as_slice()),
         position: position.as_ref(),
         missing: &missing,
     };
@@ -146,6 +159,23 @@ fn kind(label: &str, last_week: Option<Sums>) -> Shown {
         ),
         _ => Shown::Count,
     }
+}
+
+/// Returns the notes of the last days that are the newest of their load and of somebody else, newest first.
+fn unanswered(noted: Vec<FeedEvent>, user: &User) -> Vec<FeedEvent> {
+    let oldest = Utc::now() - NOTED_DAYS;
+    let mut notes: Vec<FeedEvent> = Vec::new();
+    for note in noted {
+        if notes.iter().all(|newer| newer.load_id != note.load_id) {
+            notes.push(note);
+        }
+    }
+    notes.retain(|note| {
+        let is_new = DateTime::parse_from_rfc3339(&note.at).is_ok_and(|at| at >= oldest);
+        is_new && !user.wrote(note.user_id.as_deref())
+    });
+    notes.truncate(MAX_NOTES);
+    notes
 }
 
 /// Counts what waits for somebody besides loads. What has the same address is one.

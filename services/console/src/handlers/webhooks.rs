@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::connections::count;
 use super::extract::{Parameters, PostForm};
-use super::{errors_of, html, html_with, new_key, only, optional, see_other};
+use super::secret::NewSecret;
+use super::{errors_of, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::connections::Delivery;
 use crate::api::model::Webhook;
@@ -19,7 +20,7 @@ use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_qu
 use crate::fields::Fields;
 use crate::format::parse_date;
 use crate::user::{Failure, User};
-use crate::views::connections::{Hook, Secret, hook_path};
+use crate::views::connections::{Hook, hook_path};
 use crate::views::loads::counted;
 use crate::views::webhooks::{DeliveryView, WebhookForm, WebhookView};
 use crate::views::{Section, page as document};
@@ -152,7 +153,7 @@ fn form_body(fields: &Fields, user: &User) -> Value {
     body
 }
 
-/// Creates a webhook, and shows its secret once.
+/// Creates a webhook, and shows its secret.
 pub(super) async fn create(
     console: Data<Console>,
     form: PostForm,
@@ -164,7 +165,7 @@ pub(super) async fn create(
     let write = Write { key: Some(fields.get("key")), revision: None };
     let caller = user.caller(&console.api);
     match caller.send_json(service, Method::POST, "/v1/webhooks", Some(&body), write).await {
-        Ok(webhook) => show_secret(&user, service, webhook),
+        Ok(webhook) => show_secret(&console, &user, service, webhook),
         Err(CallError::Refused(refusal)) => {
             Ok(show_form(&user, service, None, &fields, &errors_of(&refusal), refusal.status_code()))
         }
@@ -180,17 +181,22 @@ fn unexpected(service: Service) -> Failure {
     anyhow::anyhow!("{} answers something unexpected", service.name()).into()
 }
 
-fn show_secret(user: &User, service: Service, webhook: Value) -> Result<HttpResponse, Failure> {
+fn show_secret(
+    console: &Console,
+    user: &User,
+    service: Service,
+    webhook: Value,
+) -> Result<HttpResponse, Failure> {
     let webhook = serde_json::from_value::<Webhook>(webhook).ok().filter(|webhook| !webhook.id.is_empty());
     let webhook = webhook.ok_or_else(|| unexpected(service))?;
-    let view = Secret {
-        title: "Secret of the webhook",
-        lines: &[("Address", Some(webhook.url.as_str())), ("Secret", webhook.secret.as_deref())],
-        about: "The receiver checks with it that an event comes from here. A secret that is lost is replaced by a new \
-                one; for 24 hours, both sign.",
-        on: &hook_path(service, &webhook.id),
+    let new = NewSecret {
+        title: "Secret of the webhook".to_owned(),
+        on: hook_path(service, &webhook.id),
+        of: webhook.url,
+        secret: webhook.secret,
+        is_account: false,
     };
-    Ok(html(&document(user, Section::Connections, "Secret", &view.markup())))
+    new.show(console, user)
 }
 
 pub(super) async fn edit_form(
@@ -346,7 +352,7 @@ pub(super) async fn act(
             await_try(&caller, service, &id, delivery, None).await;
             see_other(&delivery_path(service, &id, delivery))
         }
-        "rotate" => show_secret(&user, service, answer)?,
+        "rotate" => show_secret(&console, &user, service, answer)?,
         "enable" => done("enabled"),
         "disable" => done("disabled"),
         "delete" => see_other("/connections?done=deleted"),

@@ -18,10 +18,11 @@ pub(crate) enum Action {
     Cancel,
     Reopen,
     Note,
+    AddFiles,
 }
 
 impl Action {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Edit,
         Self::Collect,
         Self::Prove,
@@ -30,6 +31,7 @@ impl Action {
         Self::SendToCarrier,
         Self::SendToDriver,
         Self::Note,
+        Self::AddFiles,
         Self::Reopen,
         Self::Reject,
         Self::Cancel,
@@ -49,6 +51,7 @@ impl Action {
             Self::Cancel => "cancel",
             Self::Reopen => "reopen",
             Self::Note => "note",
+            Self::AddFiles => "files",
         }
     }
 
@@ -71,6 +74,7 @@ impl Action {
             Self::Cancel => "Cancel the load",
             Self::Reopen => "Reopen",
             Self::Note => "Write a note",
+            Self::AddFiles => "Add files",
         }
     }
 
@@ -97,6 +101,7 @@ fn is_possible(action: Action, status: &str) -> bool {
         Action::Correct => status == "completed",
         Action::Reopen => !is_open,
         Action::Accept => is_open || status == "completed",
+        Action::AddFiles => status != "cancelled",
         Action::Note => true,
     }
 }
@@ -135,7 +140,9 @@ impl<'a> Roles<'a> {
             Action::Accept => self.organises && !self.created && load.created_by.is_some() && !is_accepted,
             _ if is_admin => true,
             Action::Cancel => self.organises || self.carries && self.created,
-            Action::Collect | Action::Prove | Action::Reject | Action::Note => is_party || is_driver,
+            Action::Collect | Action::Prove | Action::Reject | Action::Note | Action::AddFiles => {
+                is_party || is_driver
+            }
             Action::Edit | Action::Correct | Action::SendToCarrier | Action::SendToDriver => is_party,
             Action::Reopen => {
                 let has_organiser = load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());
@@ -209,14 +216,14 @@ pub(super) mod tests {
             let actions = offered(&load(status, created_by), person, false);
             actions.into_iter().map(Action::slug).collect::<Vec<_>>().join(" ")
         };
-        let all = "edit collect prove send-to-carrier send-to-driver note reject cancel";
+        let all = "edit collect prove send-to-carrier send-to-driver note files reject cancel";
         assert_eq!(offered("upcoming", "grain", &person("grain")), all);
         assert_eq!(offered("upcoming", "grain", &person("haul")), all.strip_suffix(" cancel").unwrap());
         assert_eq!(offered("upcoming", "haul", &person("grain")), all.replace("prove", "prove accept"));
         assert_eq!(offered("upcoming", "haul", &person("haul")), all);
-        assert_eq!(offered("upcoming", "grain", &person("")), "collect prove note reject", "a driver");
-        assert_eq!(offered("completed", "grain", &person("haul")), "correct note");
-        assert_eq!(offered("completed", "grain", &person("grain")), "correct note reopen");
+        assert_eq!(offered("upcoming", "grain", &person("")), "collect prove note files reject", "a driver");
+        assert_eq!(offered("completed", "grain", &person("haul")), "correct note files");
+        assert_eq!(offered("completed", "grain", &person("grain")), "correct note files reopen");
         assert_eq!(offered("cancelled", "old", &person("old")), "reopen", "a former party");
         assert_eq!(offered("upcoming", "grain", &Person { is_viewer: true, ..person("grain") }), "");
         let weigher = Person { is_weigher: true, ..person("haul") };

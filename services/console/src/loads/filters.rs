@@ -60,20 +60,33 @@ pub(crate) const SORTS: [(&str, &str, &str); 8] = [
     ("status", "status", "Status"),
 ];
 
-/// The columns that a list may have besides the reference and the status: the name in the address, the heading, and
-/// whether the list has them unless others are chosen.
-pub(crate) const COLUMNS: [(&str, &str, bool); 11] = [
-    ("delivery", "Delivery", true),
-    ("organiser", "Organiser", true),
-    ("haulier", "Haulier", true),
-    ("commodity", "Commodity", true),
-    ("planned", "Planned t", true),
-    ("net", "Net t", true),
-    ("vehicle", "Vehicle", true),
-    ("ticket", "Ticket", false),
-    ("from", "From", false),
-    ("to", "To", false),
-    ("tags", "Tags", false),
+/// A column that a list may have besides the reference and the status.
+pub(crate) struct Column {
+    /// The name in the address.
+    pub(crate) name: &'static str,
+    pub(crate) heading: &'static str,
+    /// Its column in exports of the API.
+    exported: &'static str,
+    /// Whether the list has it unless others are chosen.
+    is_usual: bool,
+}
+
+const fn column(name: &'static str, heading: &'static str, exported: &'static str, is_usual: bool) -> Column {
+    Column { name, heading, exported, is_usual }
+}
+
+pub(crate) const COLUMNS: [Column; 11] = [
+    column("delivery", "Delivery", "deliveryDateISO", true),
+    column("organiser", "Organiser", "organiserName", true),
+    column("haulier", "Haulier", "carrierName", true),
+    column("commodity", "Commodity", "commodityName", true),
+    column("planned", "Planned t", "weight", true),
+    column("net", "Net t", "weightNet", true),
+    column("vehicle", "Vehicle", "vehicleRegistration", true),
+    column("ticket", "Ticket", "ticketNumber", false),
+    column("from", "From", "pickupPostcode", false),
+    column("to", "To", "dropoffPostcode", false),
+    column("tags", "Tags", "tags", false),
 ];
 
 /// The query of a list. Parameters that it does not know are left out.
@@ -116,7 +129,7 @@ impl ListQuery {
 
     /// Returns true if the list has this column.
     pub(crate) fn has_column(&self, name: &str) -> bool {
-        let is_usual = COLUMNS.iter().any(|(known, _, is_usual)| *known == name && *is_usual);
+        let is_usual = COLUMNS.iter().any(|column| column.name == name && column.is_usual);
         if self.get("col").is_some() { self.has("col", name) } else { is_usual }
     }
 
@@ -159,6 +172,20 @@ impl ListQuery {
         parameters.extend(self.order());
         parameters.push(("limit", ROWS.to_owned()));
         parameters.extend(self.get("cursor").map(|cursor| ("cursor", cursor.to_owned())));
+        parameters
+    }
+
+    /// Returns the columns of the list as the API exports them, separated by commas.
+    pub(crate) fn exported_columns(&self) -> String {
+        let columns = COLUMNS.iter().filter(|column| self.has_column(column.name));
+        let columns = columns.map(|column| column.exported);
+        ["reference"].into_iter().chain(columns).chain(["status"]).collect::<Vec<_>>().join(",")
+    }
+
+    /// Returns the parameters of an export of some loads of the list, whatever has become of them since, in its order.
+    pub(crate) fn export_of(&self, ids: &[&str]) -> Vec<(&'static str, String)> {
+        let mut parameters = vec![("f:id", ids.join(",")), ("f:status", STATUSES.join(","))];
+        parameters.extend(self.order());
         parameters
     }
 

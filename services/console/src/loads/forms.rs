@@ -189,7 +189,7 @@ impl Form {
             ],
             Action::Cancel => vec![field("reason", "Why", Kind::LongText)],
             Action::Reopen => vec![reason("Why")],
-            Action::Accept => Vec::new(),
+            Action::Accept | Action::AddFiles => Vec::new(),
             Action::SendToCarrier => {
                 vec![
                     required("carrierId", "Haulier", Kind::Organisation),
@@ -201,7 +201,7 @@ impl Form {
         };
         let has_quality =
             matches!(action, Action::Collect | Action::Prove | Action::Correct | Action::Reject);
-        let has_files = matches!(action, Action::Collect | Action::Prove | Action::Reject);
+        let has_files = matches!(action, Action::Collect | Action::Prove | Action::Reject | Action::AddFiles);
         Self { action, clock: LONDON, fields, has_quality, has_files }
     }
 
@@ -317,6 +317,10 @@ impl Form {
             );
             let files = typed.all(FILES).into_iter().map(|file| file.split(' ').next().unwrap_or(file));
             let files: Vec<_> = files.map(|id| json!({"id": id})).collect();
+            if self.action == Action::AddFiles && files.is_empty() && errors.is_empty() {
+                let message = "are missing: choose at least one".to_owned();
+                errors.push(FieldError { path: FILES.to_owned(), message });
+            }
             if self.action == Action::Prove || !files.is_empty() {
                 body.insert("files".to_owned(), json!(files));
             }

@@ -63,6 +63,8 @@ pub(crate) struct Connections<'a> {
     pub(crate) accounts: Option<&'a Reply<Vec<ServiceAccount>>>,
     pub(crate) searches: Option<&'a Reply<Vec<SavedSearch>>>,
     pub(crate) missing: &'a [String],
+    /// Whether the browser keeps a secret that the person has not copied yet.
+    pub(crate) has_secret: bool,
     pub(crate) errors: &'a [FieldError],
     pub(crate) key: &'a str,
     pub(crate) done: Option<&'a str>,
@@ -76,6 +78,9 @@ impl Connections<'_> {
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (notices(self.errors))
+            @if self.has_secret {
+                p.notice.bad role="status" { "A secret waits to be copied. " a href=(SECRET_PATH) { "Show it" } }
+            }
             @for hook in self.hooks().filter(|hook| hook.is_disabled()) {
                 (banner(hook, &html! {
                     a href=(hook_path(hook.service, &hook.webhook.id)) {
@@ -281,12 +286,18 @@ impl AccountForm<'_> {
     }
 }
 
-/// A secret, which is shown once.
+/// The address of the page with a secret that the person has not copied yet.
+pub(crate) const SECRET_PATH: &str = "/connections/secret";
+
+/// A secret that its service shows once.
 pub(crate) struct Secret<'a> {
+    pub(crate) user: &'a User,
     pub(crate) title: &'a str,
-    /// What is to be copied; a secret is absent if the page was loaded again.
-    pub(crate) lines: &'a [(&'a str, Option<&'a str>)],
-    pub(crate) about: &'a str,
+    /// The address of the webhook, or the id of the account.
+    pub(crate) of: &'a str,
+    /// Absent if the form was sent before.
+    pub(crate) secret: Option<&'a str>,
+    pub(crate) is_account: bool,
     /// Where it goes on.
     pub(crate) on: &'a str,
 }
@@ -294,12 +305,14 @@ pub(crate) struct Secret<'a> {
 impl Secret<'_> {
     /// Returns the page. Each line can be selected as a whole where copying by a button fails.
     pub(crate) fn markup(&self) -> Markup {
-        let is_shown = self.lines.iter().all(|(_, text)| text.is_some());
+        let labels = if self.is_account { ["Client id", "Client secret"] } else { ["Address", "Secret"] };
         html! {
             div.head { h1 { (self.title) } }
             section.card.pad.fields {
-                @if is_shown { p { b { "Copy the secret now: it is shown only here, and is gone when you load the page again." } } }
-                @for (label, text) in self.lines {
+                @if self.secret.is_some() {
+                    p { b { "Copy the secret now." } " This browser keeps it for an hour at most." }
+                }
+                @for (label, text) in labels.into_iter().zip([Some(self.of), self.secret]) {
                     div.field.long {
                         label for={ "secret-" (label) } { (label) }
                         @match text {
@@ -310,10 +323,19 @@ impl Secret<'_> {
                         }
                     }
                 }
-                p.muted { (self.about) }
+                p.muted {
+                    @if self.is_account {
+                        "With these, a program gets tokens at /v1/token of the system service. If you lose the secret, make a \
+                         new one: the old one works for another 24 hours."
+                    } @else {
+                        "The receiver checks with it that an event comes from here. A secret that is lost is replaced by a new \
+                         one; for 24 hours, both sign."
+                    }
+                }
                 div.actions {
-                    @if is_shown { a.btn.primary data-have href=(self.on) { "I have it" } }
-                    @else { a.btn.primary href=(self.on) { "Go on" } }
+                    @if self.secret.is_some() {
+                        form method="post" action=(SECRET_PATH) { (form_token(self.user)) button.primary { "I have it" } }
+                    } @else { a.btn.primary href=(self.on) { "Go on" } }
                 }
             }
         }

@@ -101,7 +101,9 @@ impl ListView<'_> {
                     section.card data-load=(load.id) {
                         (heading(load))
                         div.place { span { (load.commodity.name) } b { (tonnes(load.weight_net)) " t" } }
-                        a.quiet data-keep href=(form_address(load, Action::Note)) { "Note to the office" }
+                        @for action in [Action::AddFiles, Action::Note] {
+                            a.quiet data-keep href=(form_address(load, action)) { (title(action)) }
+                        }
                     }
                 }
             }
@@ -198,6 +200,7 @@ fn title(action: Action) -> &'static str {
         Action::Collect => "Collect",
         Action::Prove => "Prove delivery",
         Action::Reject => "Rejected",
+        Action::AddFiles => "Add photographs",
         _ => "Note to the office",
     }
 }
@@ -207,6 +210,7 @@ fn recorded(action: Action) -> &'static str {
         Action::Collect => "The collection is recorded.",
         Action::Prove => "The delivery is proven.",
         Action::Reject => "The rejection is recorded.",
+        Action::AddFiles => "The photographs are with the office.",
         _ => "The note is with the office.",
     }
 }
@@ -317,9 +321,9 @@ impl FormView<'_> {
         self.form("2", !self.is_second, false, &fields)
     }
 
-    /// The form of a rejection or a note, which is one step.
+    /// The form of a rejection, a note or further photographs, which is one step.
     fn other(&self) -> Markup {
-        let is_rejection = self.action == Action::Reject;
+        let (is_rejection, has_files) = (self.action == Action::Reject, self.action != Action::Note);
         let (name, label) =
             if is_rejection { ("note", "In words") } else { ("text", "What the office should know") };
         let fields = html! {
@@ -333,13 +337,15 @@ impl FormView<'_> {
                 }
                 (self.error("reason"))
             }
-            label for="f-text" { (label) }
-            textarea #f-text name=(name) rows="4" required[!is_rejection] { (self.typed.get(name)) }
-            (self.error(name))
-            @if is_rejection { (self.photographs()) }
+            @if self.action != Action::AddFiles {
+                label for="f-text" { (label) }
+                textarea #f-text name=(name) rows="4" required[!is_rejection] { (self.typed.get(name)) }
+                (self.error(name))
+            }
+            @if has_files { (self.photographs()) }
             button.primary { "Send" }
         };
-        self.form("1", false, is_rejection, &fields)
+        self.form("1", false, has_files, &fields)
     }
 
     fn error(&self, name: &str) -> Markup {
@@ -366,6 +372,7 @@ const FIELDS: [Field; 5] = [
 /// Returns an error as a sentence, for a page that does not show its field.
 pub(crate) fn reason(error: &FieldError) -> String {
     let label = FIELDS.iter().find(|field| field.name == error.path).map_or("", |field| field.label);
+    let label = if error.path == FILES { "Photographs" } else { label };
     let label = label.split(',').next().unwrap_or_default();
     let sentence =
         if label.is_empty() { capital(&error.message) } else { format!("{label} {}", error.message) };

@@ -411,7 +411,7 @@ fn measure_name(measure: &str) -> String {
     label.split(',').next().unwrap_or(label).to_lowercase()
 }
 
-fn kind_name(kind: &str) -> &str {
+pub(super) fn kind_name(kind: &str) -> &str {
     match kind {
         "created" => "Created",
         "updated" => "Changed",
@@ -426,6 +426,7 @@ fn kind_name(kind: &str) -> &str {
         "sent_to_carrier" => "Sent to the haulier",
         "driver_revoked" => "Driver revoked",
         "noted" => "Note",
+        "released" => "Given to another haulier",
         other => other,
     }
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::forms::{other_notices, who_field};
 use super::layout::{Position, form_token, live, module, status};
 use crate::api::FieldError;
-use crate::api::model::{ActionResult, ActionResults, Load, Named, Party, Summary, Weight};
+use crate::api::model::{ActionResult, ActionResults, Load, Named, Note, Party, Summary, Weight};
 use crate::fields::Fields;
 use crate::format::{Clock, difference, number, tonnes, typed_date};
 use crate::loads::{COLUMNS, LIST, ListQuery, SORTS, STATUSES};
@@ -73,8 +73,10 @@ impl ListView<'_> {
                 summary.btn { "Export" }
                 div.card.pad {
                     p { "All " (counted(summary.total.count, "load")) " of these filters, in this order." }
-                    p { a href={ "/loads/export.xlsx?" (query) } { "Excel (XLSX)" } }
-                    p { a href={ "/loads/export.csv?" (query) } { "CSV" } }
+                    @for (end, which) in [("", ""), ("&all-columns=on", " with all columns")] {
+                        p { a href={ "/loads/export.xlsx?" (query) (end) } { "Excel (XLSX)" (which) } }
+                        p { a href={ "/loads/export.csv?" (query) (end) } { "CSV" (which) } }
+                    }
                 }
             }
         }
@@ -130,10 +132,10 @@ impl ListView<'_> {
                 summary.chip { "Columns" }
                 form.card.pad.choices action="/loads" {
                     @for (name, value) in self.query.kept(&["col"]) { input type="hidden" name=(name) value=(value); }
-                    @for (name, label, _) in COLUMNS {
+                    @for column in &COLUMNS {
                         label {
-                            input type="checkbox" name="col" value=(name) checked[self.query.has_column(name)];
-                            " " (label)
+                            input type="checkbox" name="col" value=(column.name) checked[self.query.has_column(column.name)];
+                            " " (column.heading)
                         }
                     }
                     div.actions { button.primary { "Show" } }
@@ -261,9 +263,9 @@ impl ListView<'_> {
         };
         let is_chosen = self.query.get("col").is_some() || self.query.sort().0 == "organiser";
         let is_said = is_chosen || !self.loads.unwrap_or_default().iter().all(is_own);
-        let columns = COLUMNS.into_iter().filter(move |(name, ..)| is_said || *name != "organiser");
-        let columns = columns.filter(|(name, ..)| self.query.has_column(name));
-        columns.map(|(name, label, _)| (name, label))
+        let columns = COLUMNS.iter().filter(move |column| is_said || column.name != "organiser");
+        let columns = columns.filter(|column| self.query.has_column(column.name));
+        columns.map(|column| (column.name, column.heading))
     }
 
     fn head(&self, name: &str, label: &str) -> Markup {
@@ -295,9 +297,22 @@ impl ListView<'_> {
                 td.c-load {
                     a.main href=(self.query.load_path(&load.id)) { (load.reference) }
                     @if places != ["?", "?"] { span.sub { (places[0]) " → " (places[1]) } }
+                    @if let Some(note) = load.newest_note.as_ref() { (self.remark(load, note)) }
                 }
                 @for (name, _) in self.shown() { (self.cell(name, load)) }
                 td.c-status { (status(&load.status)) }
+            }
+        }
+    }
+
+    /// Marks what somebody else wrote last about a load.
+    fn remark(&self, load: &Load, note: &Note) -> Markup {
+        if self.user.wrote(note.user_id.as_deref()) {
+            return html! {};
+        }
+        html! {
+            a.remark href={ (self.query.load_path(&load.id)) "#history" } title=(self.clock.time(&note.at)) {
+                b { "Note" } " " (note.user_name) ": " (shortened(note.text.as_deref().unwrap_or_default()))
             }
         }
     }
@@ -376,12 +391,26 @@ impl ListView<'_> {
             div.bar {
                 b data-count aria-live="polite" { "With the selected loads:" }
                 @for (action, label) in actions { button name="action" value=(action) { (label) } }
+                @for (format, label) in [("xlsx", "Export (XLSX)"), ("csv", "Export (CSV)")] {
+                    button formaction={ "/loads/export." (format) } { (label) }
+                }
                 @if let Some(total) = self.summary.map(|summary| summary.total).filter(|total| total.count > 50) {
                     label data-all { input type="checkbox" name="all" value="on"; " All " (counted(total.count, "load")) " found" }
                 }
                 button.plain type="button" data-clear hidden { "Select none" }
             }
         }
+    }
+}
+
+/// The most characters of a note that a list shows.
+const NOTE_CHARS: usize = 60;
+
+/// Returns the beginning of a note.
+pub(super) fn shortened(text: &str) -> String {
+    match text.char_indices().nth(NOTE_CHARS) {
+        Some((end, _)) => format!("{}…", text[..end].trim_end()),
+        None => text.to_owned(),
     }
 }
 

@@ -4,9 +4,9 @@ use chrono::{Days, NaiveDate};
 use maud::{Markup, html};
 
 use super::layout::{Position, live, status};
-use super::load::deviation;
-use super::loads::counted;
-use crate::api::model::{Group, Load, Sums};
+use super::load::{deviation, kind_name};
+use super::loads::{counted, shortened};
+use crate::api::model::{FeedEvent, Group, Load, Sums};
 use crate::api::{segment, with_query};
 use crate::format::{Clock, monday, number};
 
@@ -25,8 +25,12 @@ pub(crate) struct TodayView<'a> {
     pub(crate) rejected: &'a [Load],
     /// Loads of the last days whose delivered weight is outside the tolerance.
     pub(crate) outside: &'a [Load],
+    /// Notes of others that nobody has answered.
+    pub(crate) notes: &'a [FeedEvent],
     /// What waits for somebody besides loads.
     pub(crate) waiting: &'a [Waiting],
+    /// The newest events of loads.
+    pub(crate) newest: Option<&'a [FeedEvent]>,
     /// The position of the feed of events.
     pub(crate) position: Option<&'a Position>,
     pub(crate) missing: &'a [String],
@@ -69,7 +73,7 @@ impl TodayView<'_> {
             (live(Some("*"), self.position))
             div.tiles { @for tile in self.tiles { (tile.markup()) } }
             div.grid.two {
-                div { (self.chart()) }
+                div { (self.chart()) (self.events()) }
                 div { (self.needs_somebody()) }
             }
         }
@@ -123,14 +127,45 @@ impl TodayView<'_> {
         }
     }
 
+    fn events(&self) -> Markup {
+        let Some(events) = self.newest else { return html! {} };
+        html! {
+            section.card {
+                header { h2 { "What happened last" } }
+                @if events.is_empty() { p.pad.muted { "Nothing has happened to loads yet." } }
+                ul.list {
+                    @for event in events {
+                        li {
+                            span {
+                                a.main href=(history_of(event)) { (event.reference) } " "
+                                (kind_name(event.kind.trim_start_matches("load.")))
+                                @if let Some(name) = &event.user_name { " by " (name) }
+                                @if let Some(text) = &event.text { ": " (shortened(text)) }
+                            }
+                            span.go { (self.clock.time(&event.at)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     fn needs_somebody(&self) -> Markup {
+        let has_loads = !(self.rejected.is_empty() && self.outside.is_empty() && self.notes.is_empty());
         html! {
             section.card {
                 header { h2 { "Needs somebody" } }
-                @if self.rejected.is_empty() && self.outside.is_empty() && self.waiting.is_empty() {
-                    p.pad.muted { "Nothing at the moment." }
-                }
+                @if !has_loads && self.waiting.is_empty() { p.pad.muted { "Nothing at the moment." } }
                 ul.list {
+                    @for note in self.notes {
+                        li {
+                            span {
+                                b { (note.reference) } ", note by " (note.user_name.as_deref().unwrap_or("somebody")) ": "
+                                (shortened(note.text.as_deref().unwrap_or_default()))
+                            }
+                            a.go href=(history_of(note)) { "Read" span.hidden { " the note on " (note.reference) } }
+                        }
+                    }
                     @for load in self.rejected {
                         li {
                             span {
@@ -183,6 +218,11 @@ impl Tile {
             }
         }
     }
+}
+
+/// Returns the address of the history of an event's load.
+fn history_of(event: &FeedEvent) -> String {
+    format!("/loads/{}#history", segment(&event.load_id))
 }
 
 /// Returns the address of what was delivered on a day.

@@ -5,6 +5,9 @@ use wiremock::ResponseTemplate;
 
 use super::*;
 
+/// Where a secret is shown.
+const SECRET: &str = "/connections/secret";
+
 /// A console with a market whose webhooks may reach this machine.
 async fn local(office: &Office) -> (App, RunningConsole) {
     let settings = livestock::Settings {
@@ -30,7 +33,7 @@ async fn carys_at(console: &RunningConsole) -> Browser {
 }
 
 #[test]
-fn a_webhook_is_made_tested_and_its_secret_is_shown_once() {
+fn a_webhook_is_made_tested_and_its_secret_is_shown_until_somebody_has_it() {
     testkit::block_on(async {
         let office = Office::start().await;
         let (_market, console) = local(&office).await;
@@ -42,16 +45,26 @@ fn a_webhook_is_made_tested_and_its_secret_is_shown_once() {
             browser.send_form(&form, path, &[("url", "ftp://x"), ("events", "listing.published")]).await;
         assert!(refused.status == 400 && refused.text.contains("error-url"), "{}", refused.text);
         let events = [("url", &*receiver.url()), ("description", "Office")];
-        let form = browser.send_form(&refused, path, &events).await;
+        let made = browser.send_form(&refused, path, &events).await;
+        assert_eq!((made.status, made.location()), (303, SECRET), "{}", made.text);
+        // The secret stays, also when the page is loaded again, until the person has it.
+        let form = browser.get(SECRET).await;
+        assert_eq!(browser.get(SECRET).await.text, form.text);
         let text = &form.text;
-        assert!(
-            form.status == 200 && text.contains("value=\"whsec_") && text.contains("readonly data-copy"),
-            "{text}"
-        );
-        let own =
-            text.split("href=\"").find(|part| part.starts_with("/connections/webhooks/market/")).unwrap();
-        let own = own.split('"').next().unwrap().to_owned();
-        assert!(text.contains(&format!("data-have href=\"{own}\">I have it</a>")), "{text}");
+        assert!(text.contains("value=\"whsec_") && text.contains("readonly data-copy"), "{text}");
+        assert!(browser.get("/connections").await.ok().contains("A secret waits to be copied."));
+        let stranger = carys_at(&console).await;
+        assert_eq!(stranger.get(SECRET).await.location(), "/connections", "another browser");
+        stranger.post("/login/person", &[("person", "silas"), ("to", "/")]).await;
+        let cookies = stranger.cookies();
+        let secret =
+            browser.cookies().split("; ").find(|pair| pair.starts_with("drover-secret=")).unwrap().to_owned();
+        stranger.set_cookies(&format!("{cookies}; {secret}"));
+        assert_eq!(stranger.get(SECRET).await.location(), "/connections", "somebody else");
+        let have = browser.send_form(&form, SECRET, &[]).await;
+        let own = have.location().to_owned();
+        assert!(own.starts_with("/connections/webhooks/market/"), "{own}");
+        assert_eq!(browser.get(SECRET).await.location(), "/connections", "it is gone");
         let page = browser.get(&own).await;
         assert!(
             !page.text.contains("whsec_") && page.text.contains("nothing delivered yet"),
@@ -89,7 +102,7 @@ fn a_webhook_is_made_tested_and_its_secret_is_shown_once() {
         assert!(page.text.contains("listing.updated"), "{}", page.text);
 
         let rotated = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
-        assert!(rotated.text.contains("value=\"whsec_"), "{}", rotated.text);
+        assert!(browser.get(rotated.location()).await.ok().contains("value=\"whsec_"));
         let replayed = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
         assert!(replayed.text.contains("It was shown once"), "{}", replayed.text);
         let list = browser.get("/connections").await.ok();
@@ -115,12 +128,8 @@ fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
         let path = "/connections/webhooks/market/new";
         let typed = [("url", &*receiver.url()), ("events", "listing.published")];
         let made = browser.fill(path, path, &typed).await;
-        let own = made
-            .text
-            .split("href=\"")
-            .find(|part| part.starts_with("/connections/webhooks/market/"))
-            .unwrap();
-        let own = own.split('"').next().unwrap().to_owned();
+        let secret = browser.get(made.location()).await;
+        let own = browser.send_form(&secret, SECRET, &[]).await.location().to_owned();
         let page = browser.get(&own).await;
         browser.send_form(&page, &format!("{own}/test"), &[]).await;
         let list = browser.get("/connections").await.ok();
@@ -153,7 +162,15 @@ fn a_program_gets_an_account() {
         assert!(refused.status == 400 && refused.text.contains("error-name"), "{}", refused.text);
         let made =
             browser.send_form(&refused, path, &[("name", "Weighbridge"), ("roles", "weighbridge")]).await;
-        assert!(made.text.contains("Client secret") && made.text.contains("I have it"), "{}", made.text);
+        let secret = browser.get(made.location()).await;
+        assert!(
+            secret.text.contains("Client secret") && secret.text.contains("I have it"),
+            "{}",
+            secret.text
+        );
+        browser.fill("/", "/logout", &[]).await;
+        assert_eq!(browser.cookies(), "", "log-out forgets it");
+        let browser = office.browser("carys").await;
         let list = browser.get("/connections").await;
         for shown in ["Weighbridge", "only weighs", "never used"] {
             assert!(list.text.contains(shown), "{shown}: {}", list.text);
@@ -162,7 +179,9 @@ fn a_program_gets_an_account() {
             list.text.split("action=\"").find(|part| part.starts_with("/connections/accounts/")).unwrap();
         let rotate = action.split('"').next().unwrap();
         let rotated = browser.send_form(&list, rotate, &[]).await;
-        assert!(rotate.ends_with("/rotate") && rotated.text.contains("data-copy"), "{}", rotated.text);
+        assert!(
+            rotate.ends_with("/rotate") && browser.get(rotated.location()).await.ok().contains("data-copy")
+        );
         // A double click makes one secret.
         let again = browser.send_form(&list, rotate, &[]).await;
         assert!(again.text.contains("It was shown once"), "{}", again.text);

@@ -157,6 +157,72 @@ fn an_entry_that_is_sent_again_after_days_makes_no_second_proof() {
 }
 
 #[test]
+fn photographs_reach_a_load_that_the_office_has_proven() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let driver = office.browser("driver-megan").await;
+        let proof =
+            json!({"weightNet": 27.1, "ticketNumber": "t-20481", "vehicleRegistration": "VX", "files": []});
+        let prove = async |id: &str| {
+            let path = format!("/v1/loads/{id}/proof-of-delivery");
+            office.logistics.post(&path).by(&ruth()).json(&proof).send().await.ok()
+        };
+        let upload = async |text: &str| {
+            let me: Value = serde_json::from_str(&driver.get("/driver/me").await.ok()).unwrap();
+            let (token, bytes) = (me["token"].as_str().unwrap(), super::loads::photograph(text));
+            let stored = driver.send_photograph("/driver/files", token, bytes).await;
+            serde_json::from_str::<Value>(&stored.ok()).unwrap()["file"].as_str().unwrap().to_owned()
+        };
+        // The phone had no signal: the office was faster, with the same ticket.
+        let id = send_to_megan(&office, &json!({})).await;
+        prove(&id).await;
+        let file = upload("late").await;
+        let entry = [&PROOF[..], &[("key", "a"), ("files", &file)]].concat();
+        let reply = send_entry(&driver, &format!("/driver/{id}/prove"), &entry).await;
+        assert_eq!((reply.status, &*reply.text), (200, "{\"done\":true}"));
+        assert_eq!(office.load(&id).await["files"].as_array().unwrap().len(), 1);
+        assert!(
+            office.browser("owen").await.get(&format!("/loads/{id}")).await.ok().contains("class=\"zoom\"")
+        );
+
+        // With another ticket, the driver is told.
+        let id = send_to_megan(&office, &json!({"reference": "BG-2"})).await;
+        prove(&id).await;
+        let file = upload("other").await;
+        let entry =
+            [&PROOF[..3], &[("ticketNumber", "T-9"), ("vehicleRegistration", "VX"), ("files", &file)]];
+        let reply = send_entry(&driver, &format!("/driver/{id}/prove"), &entry.concat()).await;
+        assert!(
+            reply.status == 409 && reply.text.contains("The office has your photographs"),
+            "{}",
+            reply.text
+        );
+        assert_eq!(office.load(&id).await["files"].as_array().unwrap().len(), 1);
+        assert_eq!(office.load(&id).await["ticketNumber"], "t-20481");
+
+        // Further photographs of a load that is done.
+        let path = format!("/driver/{id}/files");
+        assert!(driver.get("/driver").await.ok().contains(&format!("href=\"{path}?r=")));
+        let form = driver.get(&path).await;
+        let picture = ("more.jpg", "image/jpeg", super::loads::photograph("more"));
+        let reply = driver.send_file(&form, &path, &[], picture).await;
+        assert_eq!((reply.status, reply.location()), (303, "/driver?done=files"), "{}", reply.text);
+        assert!(driver.get(reply.location()).await.ok().contains("The photographs are with the office."));
+        assert_eq!(office.load(&id).await["files"].as_array().unwrap().len(), 2);
+        let reply = send_entry(&driver, &path, &[("key", "b")]).await;
+        assert!(reply.status == 400 && reply.text.contains("Photographs are missing"), "{}", reply.text);
+        // The office adds files too.
+        let path = format!("/loads/{id}/files");
+        let owen = office.browser("owen").await;
+        let form = owen.get(&path).await;
+        let picture = ("own.jpg", "image/jpeg", super::loads::photograph("own"));
+        let reply = owen.send_file(&form, &path, &[], picture).await;
+        assert_eq!(reply.location(), format!("/loads/{id}?done=files"), "{}", reply.text);
+        assert_eq!(office.load(&id).await["files"].as_array().unwrap().len(), 3);
+    });
+}
+
+#[test]
 fn a_note_that_is_sent_again_after_days_is_recorded_once() {
     testkit::block_on(async {
         let office = Office::start().await;
@@ -245,6 +311,11 @@ fn the_phone_keeps_what_it_needs() {
         let driver = office.browser("driver-megan").await;
         let page = driver.get("/driver").await.ok();
         assert!(page.contains("data-driver=\"driver-megan\n\""), "{page}");
+        // Who has no organisation, and perhaps the wrong account, is told so.
+        assert!(
+            page.contains("belongs to no organisation") && page.contains("use another account"),
+            "{page}"
+        );
         let manifest = page.split("rel=\"manifest\" href=\"").nth(1).unwrap().split('"').next().unwrap();
         let manifest = Browser::new(&office.console.url).get(manifest).await.ok();
         let manifest: Value = serde_json::from_str(&manifest).unwrap();

@@ -1,5 +1,7 @@
 //! The import of sheets, and undoing one.
 
+use rust_xlsxwriter::Workbook;
+
 use super::browser::Reply;
 use super::*;
 
@@ -346,5 +348,39 @@ fn sheets_and_headings_of_a_workbook_are_named_and_chosen() {
         let page = import.check().await;
         contains(&page, &["headings in line 3", "&lt;script&gt;"]);
         assert!(!page.text.contains("<script>alert") && !page.text.contains("<b>x</b>"), "{}", page.text);
+
+        // The other filled sheet of a workbook is offered, and read once it is chosen.
+        let mut workbook = Workbook::new();
+        for (name, reference) in [("Week 33", "E-33"), ("Week 34", "E-34")] {
+            let rows =
+                [&["Reference", "Delivery date", "Commodity"], &[reference, "2026-08-13", "Feed Wheat"]];
+            let sheet = workbook.add_worksheet().set_name(name).unwrap();
+            sheet.write_row_matrix(0, 0, rows.map(|row| row.iter().copied())).unwrap();
+        }
+        let bytes = workbook.save_to_buffer().unwrap();
+        let sheets = [("weeks.xlsx", &*bytes)];
+        let page = import.browser.get("/import").await;
+        let page = import.browser.send_sheets(&page, (CHECK, CHECK), &[], &sheets).await;
+        contains(&page, &["value=\"Week 33\" selected", "value=\"Week 34\"", "Import 1 row"]);
+        let chosen = [("sheet", "Week 34")];
+        let page = import.browser.send_sheets(&page, (CHECK, CHECK), &chosen, &sheets).await;
+        contains(&page, &["value=\"Week 34\" selected", "Import 1 row"]);
+        import.browser.send_sheets(&page, (CHECK, RUN), &[], &sheets).await.ok();
+        assert_eq!((import.find("query=E-33").await.len(), import.find("query=E-34").await.len()), (0, 1));
+    });
+}
+
+#[test]
+fn a_haulier_that_nobody_knows_is_a_new_one() {
+    testkit::block_on(async {
+        let import = Import::of(&["NW-1,2026-08-13,Teme Valley Tippers,Feed Wheat,29"]).await;
+        let page = import.check().await;
+        let (_, new) = page.text.split_once("It is a new one").unwrap_or_else(|| panic!("{}", page.text));
+        let cell = new.split("name=\"cell\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+        let page = import.send(&page, CHECK, &[("cell", cell), ("value", "teme-valley")]).await;
+        contains(&page, &["Import 1 row"]);
+        import.send(&page, RUN, &[]).await.ok();
+        let carrier = json!({"id": "teme-valley", "name": "Teme Valley Tippers"});
+        assert_eq!(import.find("query=NW-1").await[0]["carrier"], carrier);
     });
 }

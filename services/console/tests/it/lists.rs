@@ -83,6 +83,12 @@ fn the_list_filters_sorts_pages_and_sums() {
         let csv = browser.get("/loads/export.csv?tag=few&sort=-reference").await.text;
         assert_eq!(csv.lines().count(), 6, "{csv}");
         assert!(csv.find("BG-04").unwrap() < csv.find("BG-00").unwrap(), "{csv}");
+        // With the columns of the list, or all.
+        assert!(csv.starts_with("\u{feff}reference,deliveryDateISO,organiserName,carrierName,"), "{csv}");
+        let chosen = browser.get("/loads/export.csv?tag=few&col=tags&col=planned").await.text;
+        assert!(chosen.starts_with("\u{feff}reference,weight,tags,status\r\nBG-"), "{chosen}");
+        let all = browser.get("/loads/export.csv?tag=few&col=tags&all-columns=on").await.text;
+        assert!(all.starts_with("\u{feff}id,reference,status,"), "{all}");
         assert_eq!(browser.get("/loads/export.pdf").await.status, 404);
         let none = browser.get("/loads?tag=none").await.ok();
         assert!(none.contains("No load matches these filters"), "{none}");
@@ -131,7 +137,7 @@ fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
         assert!(done.text.contains("1 done, 1 failed"), "{}", done.text);
         let failed = done.text.split("class=\"failed\"").nth(1).unwrap().split("</tr>").next().unwrap();
         assert!(
-            failed.contains("BG-2") && failed.contains("class=\"late\""),
+            failed.contains("BG-2") && failed.contains("class=\"late\">This load is collected.<"),
             "the reason at its row: {failed}"
         );
         let retry = done.fields("/loads/actions");
@@ -149,6 +155,40 @@ fn many_loads_are_cancelled_at_once_and_failures_stay_selected() {
             "{}",
             nothing.text
         );
+    });
+}
+
+#[test]
+fn selected_loads_are_exported() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let mut ids = Vec::new();
+        for reference in ["BG-1", "BG-2", "BG-3"] {
+            ids.push(office.create_load(&json!({ "reference": reference })).await);
+        }
+        let cancelled = format!("/v1/loads/{}/cancel", ids[0]);
+        office.logistics.post(&cancelled).by(&owen()).json(&json!({})).send().await.ok();
+        let browser = office.browser("owen").await;
+        let list = browser.get("/loads?sort=reference&col=net").await;
+        assert!(list.text.contains("formaction=\"/loads/export.xlsx\""), "{}", list.text);
+        let export = async |selected: &[&str]| {
+            let mut fields = list.fields("/loads/actions");
+            fields.extend(selected.iter().map(|id| ("ids".to_owned(), (*id).to_owned())));
+            let fields: Vec<_> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
+            browser.post("/loads/export.csv", &fields).await
+        };
+        // A load that no filter of the list finds any more was selected all the same.
+        let csv = export(&[&ids[2], &ids[0]]).await;
+        let rows = "reference,weightNet,status\r\nBG-1,,cancelled\r\nBG-3,,upcoming\r\n";
+        assert_eq!(csv.text.trim_start_matches('\u{feff}'), rows);
+        assert!(csv.header("content-disposition").starts_with("attachment"), "{:?}", csv.headers);
+        let none = export(&[]).await;
+        assert!(none.status == 400 && none.text.contains("Select at least one load"), "{}", none.text);
+        let many = export(&vec![&*ids[0]; 201]).await;
+        assert!(many.status == 400 && many.text.contains("at most 200 loads"), "{}", many.text);
+        let all = [&list.fields("/loads/actions")[..], &[("all".to_owned(), "on".to_owned())]].concat();
+        let all: Vec<_> = all.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(browser.post("/loads/export.csv", &all).await.text.lines().count(), 3);
     });
 }
 

@@ -41,6 +41,41 @@ fn what_needs_somebody_is_named_and_linked() {
 }
 
 #[test]
+fn a_remark_to_the_office_is_marked_and_named_until_it_is_answered() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let sent = json!({"loadId": id, "driverId": "driver-megan"});
+        office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
+        let (owen, megan) = (office.browser("owen").await, office.browser("driver-megan").await);
+        let path = format!("/driver/{id}/note");
+        let remark = format!("The gate is <locked>. {}", "x".repeat(60));
+        assert_eq!(megan.fill(&path, &path, &[("text", &remark)]).await.status, 303);
+        let list = owen.get("/loads").await.ok();
+        let (_, row) = list.split_once(&format!("<tr data-id=\"{id}\">")).unwrap();
+        for shown in ["class=\"remark\"", "Megan: The gate is &lt;locked&gt;. xxx", "xx…<", "#history\""] {
+            assert!(row.contains(shown), "{shown}: {row}");
+        }
+        let page = owen.get("/").await.ok();
+        let (_, needs) = page.split_once("Needs somebody").unwrap();
+        assert!(needs.contains("<b>BG-1</b>, note by Megan: The gate is &lt;locked&gt;."), "{needs}");
+        let (_, events) = page.split_once("What happened last").unwrap();
+        assert!(
+            events.contains(&format!("href=\"/loads/{id}#history\">BG-1</a> Note by Megan: The gate")),
+            "{page}"
+        );
+        assert!(events.find("Note by").unwrap() < events.find("Created by").unwrap(), "newest first: {page}");
+        assert!(!megan.get("/loads").await.ok().contains("class=\"remark\""), "her own");
+
+        let path = format!("/loads/{id}/note");
+        owen.fill(&path, &path, &[("text", "Ring the farm")]).await;
+        assert!(!owen.get("/loads").await.ok().contains("class=\"remark\""));
+        assert!(!owen.get("/").await.ok().contains("note by"));
+        assert!(office.browser("ruth").await.get("/").await.ok().contains("note by Owen: Ring the farm"));
+    });
+}
+
+#[test]
 fn done_loads_stand_apart_on_the_board() {
     testkit::block_on(async {
         let office = Office::start().await;

@@ -49,7 +49,7 @@ pub(crate) fn table_layout(
         rows.row(cells(document, &categories, now)?);
         Ok(())
     };
-    TableLayout { columns: &COLUMNS, write }
+    TableLayout { columns: COLUMNS.to_vec(), write }
 }
 
 type Cells = [TableCell<'static>; COLUMNS.len()];

@@ -15,6 +15,7 @@ use super::party::{CreatedBy, Party, PartyNames};
 use super::status::Status;
 use super::weights::reword_tonnes;
 use crate::commodities::Catalogue;
+use crate::examples;
 
 /// A load that is created by its organiser.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -258,6 +259,15 @@ pub(crate) struct NoteForm {
     pub text: Message,
 }
 
+/// Files to add to a load.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(default)]
+#[schema(example = json!({ "files": [{ "id": examples::FILE }] }))]
+pub(crate) struct FilesForm {
+    #[schema(required = true, min_items = 1, max_items = 50)]
+    pub files: Vec<FileReference>,
+}
+
 /// 403 for a load of which neither party is the caller's organisation.
 pub(crate) const FOREIGN_LOAD: Error = Error::Forbidden(FOREIGN);
 
@@ -420,6 +430,7 @@ impl SharedFields {
             completed_at: None,
             created_by: CreatedBy::of(caller),
             batch_id: None,
+            newest_note: None,
             warnings: Vec::new(),
         })
     }

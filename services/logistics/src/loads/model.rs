@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::collection::Collection;
+use super::history::NewestNote;
 use super::party::{CreatedBy, Party, parties};
 use super::quality::{Quality, QualityWithUnit};
 use super::rejection::Rejection;
@@ -110,6 +111,11 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = Uuid, nullable = false)]
     pub batch_id: Option<Id>,
+    /// The newest note on the load that the caller can read. Only in a search with `include=newestNote`, and never
+    /// stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub newest_note: Option<Box<NewestNote>>,
     /// What looks wrong about a new load, an edit, a collection, a proof of delivery or its correction. Only in the
     /// response to these, and never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -194,6 +200,15 @@ impl Load {
         let collected = self.collection.iter_mut().flat_map(|collection| &mut collection.files);
         let rejected = self.rejection.iter_mut().flat_map(|rejection| &mut rejection.files);
         self.files.iter_mut().chain(collected).chain(rejected)
+    }
+
+    /// Adds the files that the load does not have.
+    pub fn add_files(&mut self, files: &[FileReference]) {
+        for file in files {
+            if !self.has_file(&file.id) {
+                self.files.push(file.clone());
+            }
+        }
     }
 
     /// Returns true if the load has this file.

@@ -431,11 +431,7 @@ impl Proof {
         load.ticket_number = Some(self.ticket_number.clone());
         load.vehicle_registration = Some(self.vehicle_registration.clone());
         load.quality.clone_from(&self.quality);
-        for file in files {
-            if load.files.iter().all(|known| known.id != file.id) {
-                load.files.push(file.clone());
-            }
-        }
+        load.add_files(files);
     }
 }
 

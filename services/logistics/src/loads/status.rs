@@ -51,6 +51,8 @@ pub(crate) enum Action {
     Prove,
     /// Correcting the proof of its delivery.
     Correct,
+    /// Adding files.
+    AddFiles,
     /// Rejecting it. The load is rejected then.
     Reject,
     /// Cancelling it. The load is cancelled then.
@@ -67,13 +69,14 @@ impl Status {
 impl Action {
     /// Returns the statuses of the loads that the action is for.
     const fn statuses(self) -> &'static [Status] {
-        use Status::{Cancelled, Collected, Completed, Upcoming};
+        use Status::{Cancelled, Collected, Completed, Rejected, Upcoming};
         match self {
             Self::Edit | Self::Send | Self::Collect | Self::Prove | Self::Reject => &[Upcoming, Collected],
             Self::Accept => &[Upcoming, Collected, Completed],
             Self::AssignCarrier => &[Upcoming],
             Self::Cancel => &[Upcoming, Cancelled],
             Self::Correct => &[Completed],
+            Self::AddFiles => &[Upcoming, Collected, Completed, Rejected],
         }
     }
 
@@ -137,10 +140,10 @@ mod tests {
         assert_eq!(
             table.collect::<Vec<_>>(),
             [
-                "upcoming: Edit Accept Send AssignCarrier Collect Prove Reject Cancel",
-                "collected: Edit Accept Send Collect Prove Reject",
-                "completed: Accept Correct",
-                "rejected: ",
+                "upcoming: Edit Accept Send AssignCarrier Collect Prove AddFiles Reject Cancel",
+                "collected: Edit Accept Send Collect Prove AddFiles Reject",
+                "completed: Accept Correct AddFiles",
+                "rejected: AddFiles",
                 "cancelled: Cancel",
             ]
         );

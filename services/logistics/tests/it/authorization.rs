@@ -124,6 +124,9 @@ testkit::on_both! {
                 parties(format!("/v1/loads/{proven}/proof-of-delivery/corrections"))
                     .json(json!({"weightGross": 9, "reason": "r"})).leaves_unchanged(format!("/v1/loads/{proven}")),
             ])),
+            ("add_files_to_load", AccessRule::Restricted(vec![
+                read(format!("{path}/files")).json(json!({"files": files})).leaves_unchanged(path.clone()),
+            ])),
             ("list_load_events", AccessRule::Restricted(vec![
                 parties(format!("{path}/events")), read(format!("{path}/events?f:type=noted")),
             ])),

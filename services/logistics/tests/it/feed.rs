@@ -79,6 +79,41 @@ impl FollowedResource for Loads {
 }
 
 testkit::on_both! {
+    async fn the_newest_events_come_first(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let (id, _) = (create_load(&app).await, create_load(&app).await);
+        accept(&app, &id).await;
+        send_to(&app, &haul, &id, "driver", "dai").await;
+        patch(&app, &grain, &id, &json!({"weight": 30})).await.ok();
+        let all = page(&app, &grain, "").await;
+        let mut newest = all["events"].as_array().unwrap().clone();
+        newest.reverse();
+        for (query, expected) in [
+            ("newest=20", &newest[..]),
+            ("newest=2&limit=1&wait=30", &newest[..2]),
+            ("newest=20&f:type=load.created", &newest[3..]),
+            ("newest=1&f:type=load.created", &newest[3..4]),
+        ] {
+            for user in [&grain, &haul, &User::admin()] {
+                let found = read(&app, user, query).await;
+                assert_eq!((&found["events"], &found["more"]), (&json!(expected), &json!(false)), "{query}");
+            }
+        }
+        let found = read(&app, &User::individual("dai"), "newest=20&f:driverId=me").await;
+        assert_eq!(types(found["events"].as_array().unwrap()), ["load.updated", "load.sent_to_driver"]);
+        assert_eq!(read(&app, &User::of("other"), "newest=20").await["events"], json!([]));
+        assert_eq!(read(&app, &grain, "newest=1&include=resource").await["events"][0]["load"]["id"], id);
+        // The cursor leads to what follows.
+        let cursor = found["cursor"].as_str().unwrap();
+        patch(&app, &grain, &id, &json!({"weight": 31})).await.ok();
+        let next = page(&app, &grain, &format!("after={cursor}")).await;
+        assert_eq!(types(next["events"].as_array().unwrap()), ["load.updated"]);
+        for (query, error) in [("newest=0", "newest range"), ("newest=21", "newest range"), ("newest=5&after=now", "newest inconsistent")] {
+            assert_eq!(app.get(&format!("/v1/events?{query}")).by(&grain).send().await.errors(), [error]);
+        }
+    }
+
     async fn organisations_follow_their_loads(backend) {
         let app = app(backend).await;
         let (grain, haul) = (User::of("grain"), User::of("haul"));

@@ -19,7 +19,60 @@ async fn wait_for_shares(app: &App) {
     testkit::wait_until(async || app.database.count("due_shares") == 0).await;
 }
 
+async fn add_files(app: &App, user: &User, id: &str, files: &[&String]) -> TestResponse {
+    let form = json!({ "files": named_files(files) });
+    app.post(&format!("/v1/loads/{id}/files")).by(user).json(&form).send().await
+}
+
 testkit::on_both! {
+    async fn files_arrive_after_the_proof(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, haul, dai) = (User::of("grain"), User::of("haul"), User::individual("dai"));
+        let id = create_load(&app).await;
+        app.post("/v1/loads/send-to-driver").by(&haul).json(&json!({"loadId": id, "driverId": "dai"})).send().await.ok();
+        let (own, late, more) = (system.add("own.jpg", &grain), system.add("late.jpg", &dai), system.add("more.jpg", &haul));
+        let path = format!("/v1/loads/{id}/proof-of-delivery");
+        let proven = app.post(&path).by(&grain).json(&proof(&[&own], 20.0)).send().await.ok();
+        let shares = system.shares().await.len();
+        let load = add_files(&app, &dai, &id, &[&late]).await.ok();
+        let mut expected = revised(proven, &load);
+        expected["files"].as_array_mut().unwrap().push(load["files"][1].clone());
+        assert_eq!((&load["files"][1]["id"], &load), (&json!(late), &expected));
+        let shared = system.shares().await.split_off(shares);
+        assert_eq!(shared, [json!({"ids": [late], "shareWith": ["grain", "haul"]})]);
+        let event = events(&app, &id).await.pop().unwrap();
+        assert_eq!((&event["type"], &event["userId"]), (&json!("updated"), &json!("dai")));
+        assert_eq!(event["changes"]["files"]["to"].as_array().unwrap().len(), 2);
+
+        // Again it changes nothing; the proof is as it was, and reopening keeps what came later.
+        assert_eq!(add_files(&app, &dai, &id, &[&late]).await.ok(), load);
+        assert_eq!(app.post(&path).by(&grain).json(&proof(&[&own], 20.0)).send().await.ok()["revision"], load["revision"]);
+        let stale = json!({ "files": named_files(&[&more]) });
+        let files = format!("/v1/loads/{id}/files");
+        assert_eq!(app.post(&files).by(&haul).json(&stale).header("if-match", "\"1\"").send().await.status, 412);
+        add_files(&app, &haul, &id, &[&late, &more]).await.ok();
+        let reopened = app.post(&format!("/v1/loads/{id}/reopen")).by(&grain).json(&json!({"reason": "r"})).send().await.ok();
+        assert_eq!(testkit::file_ids(&reopened), [late, more]);
+        add_files(&app, &grain, &id, &[]).await.errors().iter().for_each(|error| assert_eq!(error, "files length"));
+        let unknown = "0190f5fe-0000-7000-8000-000000000000".to_owned();
+        assert_eq!(add_files(&app, &grain, &id, &[&unknown]).await.errors(), ["files[0].id unknown_reference"]);
+        app.post(&format!("/v1/loads/{id}/cancel")).by(&grain).json(&json!({})).send().await.ok();
+        let refused = add_files(&app, &grain, &id, &[&own]).await;
+        assert_eq!((refused.status, &refused.json()["body"]["reason"]), (409, &json!("load_cancelled")));
+    }
+
+    async fn a_load_gets_no_more_than_100_files(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let (grain, id) = (User::of("grain"), create_load(&app).await);
+        let files: Vec<String> = (0..101).map(|n| system.add(&format!("{n}.jpg"), &grain)).collect();
+        for part in files[..100].chunks(50) {
+            add_files(&app, &grain, &id, &part.iter().collect::<Vec<_>>()).await.ok();
+        }
+        let refused = add_files(&app, &grain, &id, &[&files[100]]).await;
+        assert_eq!((refused.status, &refused.json()["body"]["reason"]), (409, &json!("limit_reached")));
+        assert_eq!(add_files(&app, &grain, &id, &[&files[0]]).await.status, 200, "it has this one");
+    }
+
     async fn rejected_concurrent_proofs_share_nothing(backend) {
         let (app, system) = app_with_files(backend).await;
         for _ in 0..24 {

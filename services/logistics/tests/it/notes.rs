@@ -164,6 +164,45 @@ testkit::on_both! {
         assert_eq!(texts(&app, &User::admin(), &id).await, ["1", "2", "3", "4"]);
     }
 
+    async fn searches_show_the_newest_note_that_the_caller_reads(backend) {
+        let app = app(backend).await;
+        let (grain, fast, dai) = (User::of("grain"), User::of("fast"), User::individual("dai"));
+        let (id, other) = (create_load(&app).await, create_load(&app).await);
+        let newest = async |user: &User, query: &str| {
+            let found = app.get(&format!("/v1/loads?{query}")).by(user).send().await.ok();
+            let found = found.as_array().unwrap().iter().map(|load| (load["id"].clone(), load["newestNote"].clone()));
+            found.filter(|(_, note)| !note.is_null()).collect::<Vec<_>>()
+        };
+        let query = "include=newestNote";
+        assert_eq!(newest(&grain, query).await, []);
+        note(&app, &grain, &id, "1").await.ok();
+        let second = note(&app, &grain, &id, "2").await.ok();
+        note(&app, &grain, &other, "3").await.ok();
+        let history = app.get(&format!("/v1/loads/{id}/events?f:type=noted")).by(&grain).send().await.ok();
+        let expected = json!({
+            "id": second["id"], "userId": grain.claims["sub"], "userName": grain.claims["name"],
+            "organisationId": "grain", "atUTC": history[1]["atUTC"], "text": "2",
+        });
+        let found = newest(&grain, query).await;
+        assert_eq!((found.len(), &found[1]), (2, &(json!(id), expected.clone())), "newest first");
+        assert_eq!(newest(&User::admin(), query).await, found);
+        assert_eq!(newest(&grain, "limit=1&sortBy=createdAt&include=newestNote").await, [(json!(id), expected)]);
+        assert_eq!(newest(&grain, "").await, [], "only if it is asked for");
+        let wrong = app.get("/v1/loads?include=notes").by(&grain).send().await;
+        assert_eq!(wrong.errors(), ["include enum"]);
+
+        // A driver reads notes since the sending, and a new carrier those of its own time.
+        send_to_driver(&app, &id, "dai").await;
+        let query = "include=newestNote&f:driverId=me";
+        assert_eq!(newest(&dai, query).await, []);
+        note(&app, &dai, &id, "4").await.ok();
+        assert_eq!(newest(&dai, query).await[0].1["text"], "4");
+        patch(&app, &grain, &id, &json!({"carrierId": "fast"})).await.ok();
+        assert_eq!(newest(&fast, "include=newestNote").await, []);
+        note(&app, &grain, &id, "5").await.ok();
+        assert_eq!(newest(&fast, "include=newestNote").await[0].1["text"], "5");
+    }
+
     async fn notes_of_a_load_and_of_a_user_are_limited(backend) {
         let app = app(backend).await;
         let (admin, id) = (User::admin(), create_load(&app).await);

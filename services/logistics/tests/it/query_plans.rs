@@ -75,6 +75,13 @@ const SEARCHES: &[(&str, &str, &str, bool)] = &[
         true,
     ),
     ("?f:batchId=01955bf1-6c00-7a10-8000-000000000001", SORTED, "USING INDEX loads_batch (batch_id=?)", true),
+    ("?f:id=01955bf1-6c00-7a10-8000-000000000001", SORTED, "sqlite_autoindex_loads_1 (id=?)", true),
+    (
+        "?f:id=01955bf1-6c00-7a10-8000-000000000001,01955bf1-6c00-7a10-8000-000000000002&sortBy=deliveryDateISO",
+        SORTED,
+        "sqlite_autoindex_loads_1 (id=?)",
+        true,
+    ),
     ("?format=CSV&f:commodityId=1", KEYS, "loads_organiser_created (organiser_id=?)", false),
     (
         "?startDateISO=2026-01-01&endDateISO=2026-12-31",
@@ -230,6 +237,29 @@ fn large_ranges_of_dates_are_not_sorted() {
                     "{path}\n{statement}\n{plan}"
                 );
             }
+        }
+    });
+}
+
+/// The newest notes of a page are found with two statements, whatever the number of loads.
+#[test]
+fn notes_of_a_page_are_read_together() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        let haul = User::of("haul");
+        for _ in 0..3 {
+            let id = create_load(&app).await;
+            let note = json!({"text": "n"});
+            app.post(&format!("/v1/loads/{id}/notes")).by(&haul).json(&note).send().await.ok();
+        }
+        app.record_statements();
+        app.get("/v1/loads?include=newestNote").by(&haul).send().await.ok();
+        let statements = app.take_statements();
+        let found: Vec<_> = statements.iter().filter(|sql| sql.contains("load_events")).collect();
+        assert_eq!(found.len(), 2, "{statements:#?}");
+        for statement in found {
+            let plan = app.query_plan(statement);
+            assert!(plan.contains("load_events_load (load_id=?"), "{plan}");
         }
     });
 }

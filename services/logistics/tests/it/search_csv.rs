@@ -43,6 +43,33 @@ testkit::on_both! {
         assert_eq!(rows(&reply).len(), 1);
     }
 
+    async fn exports_chosen_loads_and_columns(backend) {
+        let app = app(backend).await;
+        let haul = User::of("haul");
+        let mut ids = Vec::new();
+        for reference in ["A", "B", "C"] {
+            let form = with(carrier_form(), "reference", json!(reference));
+            let load = app.post("/v1/loads/carrier").by(&without_org_name("haul")).json(&form).send().await.ok();
+            ids.push(load["id"].as_str().unwrap().to_owned());
+        }
+        let export = async |query: &str| {
+            app.get(&format!("/v1/loads?{query}&sortBy=reference&sortDesc=true")).by(&haul).send().await
+        };
+        let chosen = format!("f:id={},{}", ids[0], ids[2]);
+        let reply = export(&format!("format=CSV&columns=weight,reference&columns=status&{chosen}")).await;
+        assert_eq!(reply.text(), "weight,reference,status\r\n,C,upcoming\r\n,A,upcoming\r\n");
+        assert_eq!(rows(&export(&format!("format=CSV&{chosen}")).await).len(), 2, "all columns");
+        assert_eq!(export(&format!("count=true&{chosen}")).await.header("x-total-count"), "2");
+        let sums = app.get(&format!("/v1/loads/summary?{chosen}&f:status=completed")).by(&haul).send().await.ok();
+        assert_eq!(sums["total"]["count"], 0, "the other filters hold too");
+        assert_eq!(export("f:id=A").await.ok(), json!([]));
+        assert_eq!(export("format=CSV&columns=reference,wieght").await.errors(), ["columns enum"]);
+        let many = vec![&*ids[0]; 201].join(",");
+        assert_eq!(export(&format!("f:id={many}")).await.errors(), ["f:id length"]);
+        let of_others = app.get(&format!("/v1/loads?{chosen}")).by(&User::of("mill")).send().await.ok();
+        assert_eq!(of_others, json!([]));
+    }
+
     async fn omits_the_unit_of_loads_without_weight(backend) {
         let app = app(backend).await;
         let id = create_load(&app).await;

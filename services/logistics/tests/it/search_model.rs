@@ -151,6 +151,7 @@ fn matches(load: &Value, caller: &str, filters: &Filters) -> bool {
             "f:organiserId" => load["organiser"]["id"] == value.as_str(),
             "f:carrierId" => load["carrier"]["id"] == value.as_str(),
             "f:status" => is(&value.split(',').collect::<Vec<_>>()),
+            "f:id" => value.split(',').any(|id| load["id"] == id),
             "f:tag" => load["tags"].as_array().unwrap().contains(&json!(value)),
             "f:createdBy" => *creator == if value == "own" { caller } else { value },
             "overdue" => value == "false" || is(&["upcoming", "collected"]) && due < "2999",
@@ -184,10 +185,13 @@ fn expected(loads: &[Value], caller: &str, filters: &Filters, sort: &str, desc: 
     matching.into_iter().map(|(_, id)| id.to_owned()).collect()
 }
 
-fn filters(random: &mut StdRng) -> Filters {
+fn filters(random: &mut StdRng, loads: &[Value]) -> Filters {
     let queries =
         ["a", "wheat x", "c_%", "ÄRGER", "zeta haulage", "77-12", "hr4 9ar", "\"q\"-1", "t-3", "barley vx21"];
+    let id = |random: &mut StdRng| loads[random.random_range(0..LOADS)]["id"].as_str().unwrap().to_owned();
+    let ids: Vec<_> = (0..random.random_range(1..=120)).map(|_| id(random)).collect();
     let all = [
+        ("f:id", format!("{},no-id", ids.join(","))),
         ("f:organiserId", pick(random, &["grain", "mill", "none"])),
         ("f:carrierId", pick(random, &["haul", "fast"])),
         (
@@ -212,7 +216,7 @@ fn query(random: &mut StdRng, filters: &Filters, sort: &str, desc: bool) -> Stri
     for (name, value) in filters {
         let values = || value.split(',');
         match random.random_range(0..4) {
-            _ if !["f:status", "f:commodityId"].contains(name) => query.append_pair(name, value),
+            _ if !["f:id", "f:status", "f:commodityId"].contains(name) => query.append_pair(name, value),
             0 => query.extend_pairs(values().map(|value| (name, value))),
             1 => query.extend_pairs(values().map(|value| (format!("{name}[]"), value))),
             2 => query.append_pair(name, &value.replace(',', ", ")),
@@ -251,7 +255,7 @@ testkit::on_both! {
         for _ in 0..SEARCHES {
             let caller = pick(&mut random, &["haul", "grain", "admin"]);
             let token = if caller == "admin" { User::admin() } else { User::of(&caller) }.token();
-            let (filters, sort, desc) = (filters(&mut random), pick(&mut random, &SORTS), random.random::<bool>());
+            let (filters, sort, desc) = (filters(&mut random, &loads), pick(&mut random, &SORTS), random.random::<bool>());
             let all = expected(&loads, &caller, &filters, &sort, desc);
             let (limit, offset) = (random.random_range(1..=100), random.random_range(0..=all.len().min(300)));
             let query = query(&mut random, &filters, &sort, desc);

@@ -11,7 +11,7 @@ use crate::browser::{Browser, Page};
 /// A job: what it is, and how it is done.
 type Job = (&'static str, fn(&mut Office<'_>, &mut Browser) -> Result<()>);
 
-const JOBS: [Job; 9] = [
+const JOBS: [Job; 10] = [
     ("Today: each tile leads to the list that it counts", tiles),
     ("Loads: a filter, a load, the next one, and back", list_and_back),
     ("Loads: select, live changes and their pause, a search after the log-in ended", list_in_the_browser),
@@ -20,6 +20,7 @@ const JOBS: [Job; 9] = [
     ("Load: two people edit it, and only what both changed is asked about", two_people),
     ("a form is sent twice by a double click", double_click),
     ("a log-in ends in a half-filled form", expired),
+    ("Back after the log-out shows nothing of before", back_after_log_out),
     ("a service is away, and the rest of the page is usable", away),
 ];
 
@@ -110,6 +111,10 @@ fn list_in_the_browser(office: &mut Office<'_>, browser: &mut Browser) -> Result
         see(browser, page, "1 changed.")?;
         ensure!(browser.evaluate(page, rows)? == before, "rows moved");
     }
+    let metrics = office.service("logistics")?.get("/metrics", "")?.bytes;
+    let metrics = String::from_utf8_lossy(&metrics);
+    let streams = metrics.lines().find_map(|line| line.strip_prefix("drover_event_streams "));
+    ensure!(streams == Some("1"), "two tabs have {streams:?} streams");
     press(browser, &page, "Pause")?;
     office.write(&other, &owen, json!({"text": "Gate 4"}))?;
     see(browser, &second, "2 changed.")?;
@@ -212,6 +217,18 @@ fn expired(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     press(browser, &page, "Send again")?;
     see(browser, &page, "The note is written.")?;
     see(browser, &page, "Written before the log-in ended")
+}
+
+fn back_after_log_out(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/loads")?;
+    browser.wait(&page, "document.querySelector('tr[data-id]') !== null")?;
+    browser.click(&page, "document.querySelector('form[action=\"/logout\"] button')")?;
+    see(browser, &page, "You are logged out")?;
+    browser.evaluate(&page, "history.back()")?;
+    browser.wait(&page, "location.pathname === '/login' && document.readyState === 'complete'")?;
+    let rows = browser.evaluate(&page, "document.querySelectorAll('tr[data-id]').length")?;
+    ensure!(rows == 0, "{rows} rows of the list");
+    Ok(())
 }
 
 fn away(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {

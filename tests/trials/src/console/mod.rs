@@ -85,6 +85,10 @@ impl<'a> Office<'a> {
         office.delivered = office.find_delivered()?;
         office.listing = office.find_listing()?;
         office.open = office.create_load("BG-DRIVER-1")?;
+        let noted = office.create_load("BG-NOTE-1")?;
+        let note = "The gate is locked, and nobody answers the telephone. I wait at the road until three.";
+        let megan = office.token("driver-megan", "");
+        office.write(&format!("/v1/loads/{noted}/notes"), &megan, json!({ "text": note }))?;
         Ok(office)
     }
 

@@ -35,18 +35,20 @@ impl Screen {
     }
 }
 
-const SCREENS: [Screen; 45] = [
+const SCREENS: [Screen; 49] = [
     screen("who", "", "/login"),
     screen("logged-out", "", "/logged-out"),
     screen("today", "owen", "/"),
     screen("today-admin", "anna", "/"),
     screen("loads", "owen", "/loads"),
     screen("loads-filtered", "owen", "/loads?status=upcoming&q=BG"),
+    screen("loads-note", "owen", "/loads?q=BG-NOTE"),
     screen("loads-none", "silas", "/loads"),
     screen("load", "owen", "/loads/{delivered}"),
     screen("load-edit", "owen", "/loads/{open}/edit"),
     screen("load-prove", "ruth", "/loads/{open}/prove"),
     screen("load-reject", "ruth", "/loads/{open}/reject"),
+    screen("load-files", "ruth", "/loads/{delivered}/files"),
     screen("load-new", "owen", "/loads/new"),
     screen("load-sheet", "owen", "/loads/{open}/sheet"),
     screen("board", "ruth", "/board"),
@@ -70,6 +72,7 @@ const SCREENS: [Screen; 45] = [
     screen("moderation", "anna", "/moderation"),
     screen("connections", "carys", "/connections"),
     screen("webhook", "carys", "/connections/webhooks/loads/{demo}30-8000-000000000001"),
+    screen(SECRET, "carys", "/connections/accounts/new"),
     screen("webhook-new", "carys", "/connections/webhooks/loads/new"),
     screen("files", "owen", "/files"),
     screen("personal-data", "anna", "/personal-data?user=carys"),
@@ -81,10 +84,21 @@ const SCREENS: [Screen; 45] = [
     screen("driver-weights", "driver-megan", "/driver/{open}/prove#weights"),
     screen("driver-reject", "driver-megan", "/driver/{open}/reject"),
     screen("driver-note", "driver-megan", "/driver/{open}/note"),
+    screen("driver-files", "driver-megan", "/driver/{open}/files"),
 ];
 
 /// The screen of a sheet that was pasted into the form of an import and checked.
 const IMPORT_CHECK: &str = "import-check";
+
+/// The screen of the secret of a new service account.
+const SECRET: &str = "secret";
+
+/// Creates a service account.
+const CREATE: &str = "{
+    const name = document.querySelector('input[name=name]');
+    name.value = 'Weighbridge';
+    name.form.requestSubmit();
+}";
 
 /// Pastes a sheet with a good row and faulty ones, and checks it.
 const CHECK: &str = r"{
@@ -127,9 +141,14 @@ pub(super) fn check(office: &Office<'_>, browser: &mut Browser, pictures: &Path)
                 emulate(browser, &page, (width, height), scheme)?;
                 browser.navigate(&page, "about:blank")?;
                 browser.navigate(&page, &office.url(&path)?)?;
-                if screen.name == IMPORT_CHECK {
-                    browser.evaluate(&page, CHECK)?;
-                    browser.wait(&page, "document.querySelector('button[name=check]') !== null")?;
+                let made = match screen.name {
+                    IMPORT_CHECK => Some((CHECK, "button[name=check]")),
+                    SECRET => Some((CREATE, "[data-copy]")),
+                    _ => None,
+                };
+                if let Some((make, shown)) = made {
+                    browser.evaluate(&page, make)?;
+                    browser.wait(&page, &format!("document.querySelector('{shown}') !== null"))?;
                 }
                 let place = format!("{} at {width} px, {scheme}", screen.name);
                 let file = pictures.join(format!("{}-{width}-{scheme}.png", screen.name));

@@ -75,16 +75,24 @@ fn between<'a>(c: &AnyConnection, after: Place, settled: i64) -> EventQuery<'a> 
     }
 }
 
-/// Reads the first events between a place and the position before which all are settled, with these columns. `of`
-/// limits them to those of a reader.
-fn first_between<'a, T>(
+/// The place after which events are read, oldest first, or `None` for the newest ones, newest first; and the position
+/// before which all are settled.
+type Span = (Option<Place>, i64);
+
+/// Reads the first events of a span, with these columns. `of` limits them to those of a reader.
+fn first_of_span<'a, T>(
     c: &mut AnyConnection,
-    (mut after, settled): (Place, i64),
+    (after, settled): Span,
     most: usize,
     of: impl Fn(EventQuery<'a>) -> EventQuery<'a>,
     load: impl Fn(&mut AnyConnection, EventQuery<'a>) -> QueryResult<Vec<T>>,
 ) -> Result<Vec<T>, Error> {
     let mut found = Vec::new();
+    let Some(mut after) = after else {
+        let limit = i64::try_from(most).unwrap_or(i64::MAX);
+        let newest = e::load_events.order((e::position.desc(), e::n.desc())).filter(e::position.lt(settled));
+        return Ok(load(c, of(newest.into_boxed()).limit(limit))?);
+    };
     loop {
         let limit = i64::try_from(most - found.len()).unwrap_or(i64::MAX);
         let query = of(between(c, after, settled)).limit(limit);
@@ -108,19 +116,9 @@ impl common::feed::FeedSearch for FeedSearch {
         let newest = last_number(c)?;
         after.check(c, newest)?;
         // Read before the events: those below it are all visible then.
-        let between = (after, feed::settled_position(c)?);
+        let span = (Some(after), feed::settled_position(c)?);
         let limit = if self.with_loads { limit.min(MAX_WITH_RESOURCES) } else { limit };
-        let (mut places, last, is_complete) =
-            if self.types.is_empty() && !matches!(self.reader, FeedReader::Driver(_)) {
-                let load =
-                    |c: &mut AnyConnection, query: EventQuery<'_>| query.select((e::position, e::n)).load(c);
-                let (rows, is_complete) = self.read(c, between, limit + 1, load, |place| *place)?;
-                let places: Vec<Place> = rows.into_iter().map(place_of).collect();
-                let last = places.last().copied();
-                (places, last, is_complete)
-            } else {
-                self.some_places(c, between)?
-            };
+        let (mut places, last, is_complete) = self.places(c, span, limit + 1)?;
         let is_cut = places.len() > limit;
         let more = is_cut || !is_complete;
         places.truncate(limit);
@@ -139,30 +137,69 @@ impl common::feed::FeedSearch for FeedSearch {
 }
 
 impl FeedSearch {
+    /// Returns the newest events, newest first: of some types or a driver, those among the last 2,000. The next page
+    /// begins after all events.
+    pub(crate) fn newest(
+        &self,
+        c: &mut AnyConnection,
+        caller: &Caller,
+        most: usize,
+    ) -> Result<FeedPage, Error> {
+        let next = end(c)?;
+        let settled = match c {
+            AnyConnection::Sqlite(_) => NO_END,
+            AnyConnection::Postgres(_) => next.position,
+        };
+        let (mut places, ..) = self.places(c, (None, settled), most)?;
+        places.truncate(most);
+        Ok(FeedPage { events: events(c, caller, self, &places)?, next, more: false })
+    }
+
+    /// Returns the places of the first events of a span: `most` of them, or those of some types, or of a driver, among
+    /// more; the place of the last one that was looked at, and whether these are all.
+    fn places(
+        &self,
+        c: &mut AnyConnection,
+        span: Span,
+        most: usize,
+    ) -> Result<(Vec<Place>, Option<Place>, bool), Error> {
+        if !self.types.is_empty() || matches!(self.reader, FeedReader::Driver(_)) {
+            return self.some_places(c, span);
+        }
+        let load = |c: &mut AnyConnection, query: EventQuery<'_>| query.select((e::position, e::n)).load(c);
+        let (rows, is_complete) = self.read(c, span, most, load, |place| *place)?;
+        let places: Vec<Place> = rows.into_iter().map(place_of).collect();
+        let last = places.last().copied();
+        Ok((places, last, is_complete))
+    }
+
     /// Returns up to `most` rows of the first events of the reader, and whether these are all.
     fn read<T>(
         &self,
         c: &mut AnyConnection,
-        between: (Place, i64),
+        span: Span,
         most: usize,
         load: impl Fn(&mut AnyConnection, EventQuery<'_>) -> QueryResult<Vec<T>>,
         place: impl Fn(&T) -> PlaceRow,
     ) -> Result<(Vec<T>, bool), Error> {
         let mut rows = match &self.reader {
             FeedReader::Organisation(None) => return Ok((Vec::new(), true)),
-            FeedReader::Admin => first_between(c, between, most, |events| events, load)?,
+            FeedReader::Admin => first_of_span(c, span, most, |events| events, load)?,
             // Each event has an organisation in one column only.
             FeedReader::Organisation(Some(id)) => {
                 let mut rows = Vec::new();
                 for column in [of_organiser, of_carrier, of_creator] {
-                    rows.extend(first_between(c, between, most, |events| column(events, id), &load)?);
+                    rows.extend(first_of_span(c, span, most, |events| column(events, id), &load)?);
                 }
                 rows.sort_unstable_by_key(&place);
+                if span.0.is_none() {
+                    rows.reverse();
+                }
                 rows
             }
             FeedReader::Driver(id) => {
                 let names_driver = history::names_driver(c);
-                first_between(c, between, most, |events| events.filter(is_of_driver(names_driver, id)), load)?
+                first_of_span(c, span, most, |events| events.filter(is_of_driver(names_driver, id)), load)?
             }
         };
         let is_complete = rows.len() < most;
@@ -175,12 +212,12 @@ impl FeedSearch {
     fn some_places(
         &self,
         c: &mut AnyConnection,
-        between: (Place, i64),
+        span: Span,
     ) -> Result<(Vec<Place>, Option<Place>, bool), Error> {
         let load = |c: &mut AnyConnection, query: EventQuery<'_>| {
             query.select(((e::position, e::n), e::event_type, e::load_id)).load::<Key>(c)
         };
-        let (mut found, is_complete) = self.read(c, between, MAX_PLACES, load, |key| key.0)?;
+        let (mut found, is_complete) = self.read(c, span, MAX_PLACES, load, |key| key.0)?;
         let last = found.last().map(|key| place_of(key.0));
         if let FeedReader::Driver(id) = &self.reader {
             let spans = DriverSpans::read(c, id, &found)?;
@@ -371,9 +408,9 @@ const NO_END: i64 = i64::MAX;
 
 /// Returns the first events after a place, oldest first. Others may still appear between those that are not settled.
 pub(crate) fn new_events(c: &mut AnyConnection, after: Place, most: usize) -> Result<Vec<NewEvent>, Error> {
-    let rows: Vec<((i64, i64), EventParties, Option<Json>)> = first_between(
+    let rows: Vec<((i64, i64), EventParties, Option<Json>)> = first_of_span(
         c,
-        (after, NO_END),
+        (Some(after), NO_END),
         most,
         |events| events,
         |c, query| {
@@ -402,7 +439,8 @@ pub(crate) fn has_events_of(
         after: Place,
         of: impl Fn(EventQuery<'a>) -> EventQuery<'a>,
     ) -> Result<bool, Error> {
-        let found = first_between(c, (after, NO_END), 1, of, |c, query| query.select(e::n).load::<i64>(c))?;
+        let found =
+            first_of_span(c, (Some(after), NO_END), 1, of, |c, query| query.select(e::n).load::<i64>(c))?;
         Ok(!found.is_empty())
     }
     let Some(id) = organisation else { return has_any(c, after, |events| events) };
@@ -418,9 +456,9 @@ pub(crate) fn find_new(c: &mut AnyConnection, after: Option<Place>) -> Result<Op
         return Ok(Some(NewEvents { end: end(c)?, readers }));
     };
     let settled = feed::settled_position(c)?;
-    let rows: Vec<NewRow> = first_between(
+    let rows: Vec<NewRow> = first_of_span(
         c,
-        (after, settled),
+        (Some(after), settled),
         MAX_NEW,
         |events| events,
         |c, query| {

@@ -2,7 +2,8 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get};
-use common::feed::{EventStream, FeedParams, PagingParams};
+use common::feed::{EventStream, FeedParams, PagingParams, Start};
+use common::validation::Code;
 use common::{Caller, Error, ErrorResponses, JsonResponse, Query};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -29,13 +30,20 @@ struct LoadFeedParams {
 }
 
 /// The parameters of the feed.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 struct PageParams {
     #[serde(flatten)]
+    #[param(ignore)]
     search: LoadFeedParams,
     #[serde(flatten)]
+    #[param(ignore)]
     paging: PagingParams,
+    /// In place of a page: so many of the newest events, newest first, and the cursor after all events. Not together
+    /// with `after`; `limit` and `wait` have no effect.
+    #[param(minimum = 1, maximum = 20)]
+    newest: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
@@ -61,7 +69,7 @@ impl LoadFeedParams {
 /// everything.
 #[utoipa::path(operation_id = "list_events", tag = "events", security(("bearer" = [])),
     extensions(("x-roles" = json!(["viewer", "weighbridge"]))),
-    params(PagingParams, FeedParams, LoadFeedParams),
+    params(PagingParams, FeedParams, LoadFeedParams, PageParams),
     responses((status = 200, body = FeedPageBody),
         (status = 410, description = "An older database was restored: start without `after`."), ErrorResponses))]
 #[get("/events")]
@@ -71,8 +79,17 @@ pub(super) async fn list(
     request: HttpRequest,
     app: Data<Logistics>,
 ) -> Result<JsonResponse, Error> {
-    let (search, start) =
-        query.check(|p, errors| (p.search.search(&caller), (p.search.feed.page_start(errors), p.paging)))?;
+    let (search, start, newest) = query.check(|p, errors| {
+        let start = p.search.feed.page_start(errors);
+        if p.newest.is_some() && !matches!(start, Start::Oldest) {
+            errors.push("newest", Code::Inconsistent, "must not be sent together with after");
+        }
+        (p.search.search(&caller), (start, p.paging), p.newest)
+    })?;
+    if let Some(newest) = newest {
+        let page = app.db.read(move |c| search.newest(c, &caller, newest)).await?;
+        return Ok(JsonResponse::raw(page.into_document()));
+    }
     app.feed.answer(&app.db, &request, &caller, &search, start).await
 }
 

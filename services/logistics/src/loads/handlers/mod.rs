@@ -41,6 +41,7 @@ pub(crate) fn routes(v1: &mut ServiceConfig) {
         .service(drivers::list)
         .service(drivers::revoke)
         .service(correct::correct)
+        .service(correct::add_files)
         .service(status::cancel)
         .service(status::reopen)
         .service(collect::collect)

@@ -87,7 +87,7 @@ pub(super) async fn summarize(
     if format == Format::Json {
         return JsonResponse::json(&summary).map(Either::Left);
     }
-    let layout = TableLayout { columns: summary::COLUMNS, write: summary::write_row };
+    let layout = TableLayout { columns: summary::COLUMNS.to_vec(), write: summary::write_row };
     let rows = futures_util::stream::iter([summary.into_rows()]);
     StreamingResponse::new(format, layout, "loads-summary", rows).await.map(Either::Right)
 }
@@ -258,15 +258,16 @@ async fn export(
             Ok::<_, Error>((search, total, by_pages))
         })
         .await?;
+    let layout = layout(&search.columns);
     let (format, page, reader) = (search.format, search.page.clone(), caller.clone());
     let response = if by_pages {
         let search = LoadSearch { count: false, ..search };
         let read = move |c: &mut _, page: &PageRequest| search_store::read_page(c, &caller, &search, page);
-        StreamingResponse::new(format, layout(), file_name, stream_pages(db, page, read)).await?
+        StreamingResponse::new(format, layout, file_name, stream_pages(db, page, read)).await?
     } else {
         let block = move |c: &mut _, page: &PageRequest| search_store::id_batch(c, &caller, &search, page);
         let list = move |c: &mut _, ids: &[Id]| store::list_by_ids(c, &reader, ids);
-        StreamingResponse::new(format, layout(), file_name, stream_by_ids(db, page, block, list)).await?
+        StreamingResponse::new(format, layout, file_name, stream_by_ids(db, page, block, list)).await?
     };
     Ok(response.total(total))
 }

@@ -95,6 +95,29 @@ pub(crate) struct LoadEvent {
     pub changes: Option<Box<RawValue>>,
 }
 
+/// The newest note on a load, in a search that asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewestNote {
+    /// UUID: that of the event in the history of the load.
+    #[schema(value_type = String, format = Uuid)]
+    pub id: Id,
+    /// Claim `sub` of the user.
+    pub user_id: String,
+    /// The name of the user.
+    pub user_name: String,
+    /// The organisation that the user acted for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub organisation_id: Option<String>,
+    /// When it was written.
+    #[serde(rename = "atUTC")]
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Timestamp,
+    /// The text.
+    pub text: String,
+}
+
 /// An event to record.
 pub(crate) struct NewEvent<'a> {
     /// The id of the load.

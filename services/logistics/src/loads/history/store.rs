@@ -1,20 +1,20 @@
 //! The queries on events.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use common::{Error, PageRequest, ResultPage, history};
 use database::{
     AnyConnection, Id, IdSql, Json, MultiBackend, SERVER_NOW, Timestamp, TimestampSql, shared_now,
 };
-use diesel::dsl::{exists, sql};
+use diesel::dsl::{exists, max, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Bool};
+use diesel::sql_types::{BigInt, Bool, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
 use serde_json::Value;
 
-use super::model::{EventType, LoadEvent, NewEvent};
+use super::model::{EventType, LoadEvent, NewEvent, NewestNote};
 use crate::schema::load_events::{self, dsl as e};
 use crate::schema::loads::dsl as l;
 
@@ -293,6 +293,51 @@ pub(crate) fn count_notes(c: &mut AnyConnection, load_id: Id) -> Result<i64, Err
     let note: &'static str = EventType::Noted.into();
     let of_load = e::load_events.filter(e::load_id.eq(load_id)).filter(e::event_type.eq(note));
     Ok(of_load.count().get_result(c)?)
+}
+
+/// Who reads the newest notes of several loads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum NoteReader<'a> {
+    /// An `admin`, who reads all.
+    Admin,
+    /// This organisation reads those of the time when it was a party.
+    Party(&'a str),
+    /// This driver reads those since the load was last sent to the driver.
+    Driver(&'a str),
+}
+
+/// Returns the newest note of each of these loads that the reader reads.
+pub(crate) fn newest_notes(
+    c: &mut AnyConnection,
+    loads: &[Id],
+    reader: NoteReader<'_>,
+) -> Result<HashMap<Id, NewestNote>, Error> {
+    let note: &'static str = EventType::Noted.into();
+    let of_loads = || e::load_events.filter(e::load_id.eq_any(loads)).filter(e::event_type.eq(note));
+    let newest = of_loads().group_by(e::load_id).select(max(e::n)).into_boxed::<MultiBackend>();
+    let newest = match reader {
+        NoteReader::Admin => newest,
+        NoteReader::Party(id) => newest.filter(e::organiser_id.eq(id).or(e::carrier_id.eq(id))),
+        NoteReader::Driver(id) => newest.filter(
+            sql::<Bool>(
+                "EXISTS (SELECT 1 FROM load_drivers WHERE load_drivers.load_id = load_events.load_id \
+                 AND (sent_at IS NULL OR load_events.at >= sent_at) AND driver_id = ",
+            )
+            .bind::<Text, _>(id)
+            .sql(")"),
+        ),
+    };
+    let numbers: Vec<i64> = newest.load::<Option<i64>>(c)?.into_iter().flatten().collect();
+    if numbers.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows = of_loads().filter(e::n.eq_any(numbers)).select((e::load_id, EVENT_COLUMNS));
+    let note = |(load, row): (Id, EventRow)| {
+        let (_, id, _, user_id, user_name, organisation_id, at, _, _, text) = row;
+        let (user_id, user_name) = (user_id.unwrap_or_default(), user_name.unwrap_or_default());
+        (load, NewestNote { id, user_id, user_name, organisation_id, at, text: text.unwrap_or_default() })
+    };
+    Ok(rows.load(c)?.into_iter().map(note).collect())
 }
 
 /// Returns a page of the history of a load, oldest first, and the number of all events if `count` is true; of these

@@ -30,6 +30,8 @@ pub(crate) struct LoadSearch {
     pub(crate) tag: Option<String>,
     /// The organisation that created the load, or `own`.
     pub(crate) created_by: Option<String>,
+    /// The ids.
+    pub(crate) ids: Vec<Id>,
     /// The batch that created the load.
     pub(crate) batch_id: Option<Id>,
     /// The start of the day: loads that were due before and have not ended.
@@ -55,6 +57,10 @@ pub(crate) struct LoadSearch {
     pub(crate) page: PageRequest,
     /// True if the number of matches was requested.
     pub(crate) count: bool,
+    /// True if each load has its newest note.
+    pub(crate) with_notes: bool,
+    /// The columns of an export. Empty for all.
+    pub(crate) columns: Vec<String>,
     /// The format of the response.
     pub(crate) format: Format,
 }
@@ -82,6 +88,7 @@ impl LoadSearch {
             statuses: Vec::new(),
             tag: None,
             created_by: None,
+            ids: Vec::new(),
             batch_id: None,
             overdue_at: None,
             awaits_acceptance: false,
@@ -94,14 +101,15 @@ impl LoadSearch {
             sorting,
             page: PageRequest { limit: format.max_rows(), offset: 0, after: None },
             count: false,
+            with_notes: false,
+            columns: Vec::new(),
             format,
         }
     }
 
     /// Returns true if an index has the matches in their order, so that continuing after any row costs the same.
     pub(crate) fn has_index(&self, caller: &Caller) -> bool {
-        let has_unindexed_filter =
-            self.has_document_filter() || !self.words.is_empty() || self.driver.is_some();
+        let has_unindexed_filter = self.has_document_filter() || !self.words.is_empty();
         !has_unindexed_filter && (self.sorting.by.key.has_index)(self, caller)
     }
 
@@ -110,26 +118,33 @@ impl LoadSearch {
         !self.commodity_ids.is_empty()
             || self.tag.is_some()
             || self.created_by.is_some()
-            || self.batch_id.is_some()
+            || self.has_own_index()
             || self.overdue_at.is_some()
             || self.awaits_acceptance
     }
 
+    /// Returns true for a filter with an index of its own: by driver, by batch or by id.
+    pub(crate) fn has_own_index(&self) -> bool {
+        self.driver.is_some() || self.batch_id.is_some() || !self.ids.is_empty()
+    }
+
+    /// Returns true if statements of the search are prepared once: their text differs with the words and the ids.
+    pub(crate) fn has_cached_statements(&self) -> bool {
+        self.words.is_empty() && self.ids.is_empty()
+    }
+
     /// Returns true if SQLite reads the matches in their order from an index, as [`has_index`](Self::has_index), but
-    /// possibly skips many loads of another status or commodity. The loads of a driver and of a batch have indexes of
-    /// their own.
+    /// possibly skips many loads of another status or commodity.
     pub(crate) fn has_ordered_index(&self, caller: &Caller) -> bool {
         let key = &self.sorting.by.key;
         let is_by_creation = key.column == CREATED_AT && !self.delivery.is_limited();
-        let has_own_index = self.driver.is_some() || self.batch_id.is_some();
-        self.words.is_empty() && !has_own_index && (is_by_creation || (key.has_index)(self, caller))
+        self.words.is_empty() && !self.has_own_index() && (is_by_creation || (key.has_index)(self, caller))
     }
 
     /// Returns true for a search in the order of creation for a range of delivery dates, which two kinds of indexes
     /// have: in order, and by date. Neither has commodities, so that a filter by them makes no difference.
     pub(crate) fn is_by_creation_and_date(&self, caller: &Caller) -> bool {
-        let has_own_index = self.driver.is_some() || self.batch_id.is_some();
-        let has_other_filters = !self.words.is_empty() || !self.statuses.is_empty() || has_own_index;
+        let has_other_filters = !self.words.is_empty() || !self.statuses.is_empty() || self.has_own_index();
         let is_limited = self.delivery.is_limited() && (!caller.admin || self.has_party());
         self.sorting.by.key.column == CREATED_AT && is_limited && !has_other_filters
     }
@@ -141,7 +156,6 @@ impl LoadSearch {
             && self.carrier_id.is_some()
             && self.statuses.is_empty()
             && !self.has_document_filter()
-            && self.driver.is_none()
             && self.completed.is_none()
             && self.words.is_empty()
             && !self.count

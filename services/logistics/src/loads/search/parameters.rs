@@ -7,13 +7,14 @@ use common::wire::{DateOrDateTime, QueryText};
 use common::{Format, PageParams, Sorting, parse_words};
 use database::{Id, Timestamp};
 use serde::Deserialize;
-use utoipa::IntoParams;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, Object, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::{IntoParams, ToSchema};
 
 use super::sorts::SORTS;
 use super::{DriverFilter, LoadSearch, TimeRange};
 use crate::examples;
+use crate::loads::members::COLUMNS;
 use crate::loads::status::Status;
 
 /// Query parameters of the search, besides [`PageParams`] and [`LoadFilters`] (docs/api/loads.md).
@@ -28,9 +29,21 @@ pub(crate) struct LoadSearchParams {
     /// `weightNet`; by default newest first.
     #[param(schema_with = sort_by)]
     sort_by: Option<String>,
+    /// `newestNote`: each load has the newest note that the caller can read. JSON only.
+    #[param(inline)]
+    include: Option<Include>,
+    /// The columns of CSV and XLSX, in this order; by default all. Repeated or comma-separated.
+    #[param(schema_with = columns)]
+    columns: Vec<String>,
     #[serde(flatten)]
     #[param(ignore)]
     filters: LoadFilters,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+enum Include {
+    NewestNote,
 }
 
 /// The filters of the search (docs/api/loads.md).
@@ -62,6 +75,10 @@ pub(crate) struct LoadFilters {
     #[serde(rename = "f:commodityId")]
     #[param(schema_with = commodity_ids)]
     commodity_ids: Vec<i32>,
+    /// The ids of loads; repeated or comma-separated.
+    #[serde(rename = "f:id")]
+    #[param(max_items = 200, example = json!([examples::LOAD]))]
+    ids: Vec<QueryText>,
     /// A tag, in the letters in which the load has it.
     #[serde(rename = "f:tag")]
     #[param(example = "spring")]
@@ -91,6 +108,11 @@ fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &[])
 }
 
+fn columns() -> RefOr<Schema> {
+    let column = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(COLUMNS.iter().copied()));
+    ArrayBuilder::new().items(column).max_items(Some(COLUMNS.len())).into()
+}
+
 /// The most commodities of a search.
 const MAX_COMMODITIES: usize = 50;
 
@@ -106,6 +128,11 @@ fn commodity_ids() -> RefOr<Schema> {
     ids.description(Some(description)).into()
 }
 
+/// Returns an id. A text that is none matches nothing.
+fn parse_id(text: &QueryText) -> Id {
+    Id::parse(&text.0).unwrap_or(Id::NIL)
+}
+
 /// Returns when the day began in Europe/London.
 fn start_of_today() -> Timestamp {
     let today = Utc::now().with_timezone(&London).date_naive();
@@ -119,7 +146,15 @@ impl LoadSearchParams {
     pub(crate) fn parse(&self, accepted: Format, errors: &mut ValidationErrors) -> LoadSearch {
         let sorting = Sorting::from_params(self.sort_by.as_deref(), self.page.sort_desc, &SORTS);
         let (format, page) = self.page.parse(accepted, &sorting, errors);
-        LoadSearch { sorting, page, count: self.page.count, ..self.filters.parse(format, errors) }
+        let filters = self.filters.parse(format, errors);
+        LoadSearch {
+            with_notes: self.include.is_some(),
+            columns: self.columns.clone(),
+            sorting,
+            page,
+            count: self.page.count,
+            ..filters
+        }
     }
 }
 
@@ -135,8 +170,8 @@ impl LoadFilters {
             statuses: self.statuses.clone(),
             tag: text(&self.tag),
             created_by: text(&self.created_by),
-            // A text that is no id matches nothing.
-            batch_id: self.batch_id.as_ref().map(|id| Id::parse(&id.0).unwrap_or(Id::NIL)),
+            ids: self.ids.iter().map(parse_id).collect(),
+            batch_id: self.batch_id.as_ref().map(parse_id),
             overdue_at: self.overdue.then(start_of_today),
             awaits_acceptance: self.awaits_acceptance,
             commodity_ids: self.commodity_ids.clone(),

@@ -5,10 +5,11 @@ mod summary;
 
 use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, RowSortKey, SortKey};
-use database::{AnyConnection, Database, Id};
+use database::{AnyConnection, Database, Id, Json};
 use diesel::prelude::*;
 
 use super::{DriverFilter, LoadSearch};
+use crate::loads::history::{NoteReader, newest_notes};
 use crate::loads::store::{LoadQuery, Role, visible};
 use crate::schema::loads::dsl as l;
 use plan::{SearchPlan, at_dates, matches, roles};
@@ -38,7 +39,7 @@ pub(crate) fn read_page(
     let plan = SearchPlan::new(c, caller, search)?;
     let key = SortKey(plan.key);
     let branches = branches(caller, search, page, &plan).into_iter();
-    let (order, limit, cache) = (plan.sort_order(search), page.fetch(), search.words.is_empty());
+    let (order, limit, cache) = (plan.sort_order(search), page.fetch(), search.has_cached_statements());
     let rows = if plan.is_sorted {
         // Documents are not sorted with their keys.
         let branches = branches.map(|branch| branch.select((l::id, RowSortKey(plan.key)))).collect();
@@ -48,11 +49,37 @@ pub(crate) fn read_page(
         let branches = branches.map(|branch| branch.select((l::id, key, l::document))).collect();
         MergedQuery::new(branches, &order, limit, page.offset).cache_statement(cache).load(c)?
     };
+    let ids: Vec<Id> = rows.iter().map(|(_, (_, id))| *id).collect();
     let mut rows = ResultPage::new(rows, page, &search.sorting);
+    if search.with_notes {
+        append_notes(c, caller, search, (&ids, &mut rows.documents))?;
+    }
     if search.count {
         rows.total = Some(count_matches(c, caller, search, &plan)?);
     }
     Ok(rows)
+}
+
+/// Appends their newest notes to the documents of loads, with one query for all of them.
+fn append_notes(
+    c: &mut AnyConnection,
+    caller: &Caller,
+    search: &LoadSearch,
+    (ids, documents): (&[Id], &mut [String]),
+) -> Result<(), Error> {
+    let reader = match (&search.driver, caller.admin) {
+        (Some(DriverFilter::Caller), _) => NoteReader::Driver(&caller.user_id),
+        (_, true) => NoteReader::Admin,
+        _ => NoteReader::Party(caller.organisation_id_or_empty()),
+    };
+    let notes = newest_notes(c, ids, reader)?;
+    for (id, document) in ids.iter().zip(documents) {
+        let Some(note) = notes.get(id) else { continue };
+        let note = Json::of(note)?;
+        document.truncate(document.trim_end().len() - 1);
+        document.extend([",\"newestNote\":", &note.0, "}"]);
+    }
+    Ok(())
 }
 
 /// Counts the matches of a search, if the count was requested.
@@ -94,7 +121,7 @@ pub(crate) fn id_batch(
     let branches = branches(caller, search, page, &plan).into_iter();
     let branches = branches.map(|branch| branch.select((l::id, key))).collect();
     let query = MergedQuery::new(branches, &plan.sort_order(search), page.limit, page.offset);
-    let (ids, last) = query.cache_statement(search.words.is_empty()).load_ids(c)?;
+    let (ids, last) = query.cache_statement(search.has_cached_statements()).load_ids(c)?;
     Ok(IdBatch { ids, last: last.map(|position| search.sorting.cursor(position)) })
 }
 

@@ -100,8 +100,7 @@ impl SearchPlan {
         let is_sqlite = matches!(c, AnyConnection::Sqlite(_));
         let is_sorted = is_sqlite && !search.has_ordered_index(caller);
         let not_cancelled = if is_sqlite { NOT_CANCELLED_SQLITE } else { NOT_CANCELLED_POSTGRES };
-        let has_own_index = search.driver.is_some() || search.batch_id.is_some();
-        let key = if is_sqlite && has_own_index { without_index(key) } else { key };
+        let key = if is_sqlite && search.has_own_index() { without_index(key) } else { key };
         let ids: Vec<_> = search.commodity_ids.iter().map(ToString::to_string).collect();
         let commodity_ids = (!ids.is_empty()).then(|| ids.join(","));
         let has_commodity = match commodity_ids {
@@ -177,6 +176,9 @@ pub(super) fn matches<'a>(
         let indexed = sql::<Bool>("n IN (SELECT rowid FROM loads_fts WHERE loads_fts MATCH ");
         query =
             query.filter(indexed.bind::<Text, _>(fulltext).sql(" UNION ALL SELECT n FROM loads_unindexed)"));
+    }
+    if !search.ids.is_empty() {
+        query = query.filter(l::id.eq_any(&search.ids));
     }
     if let Some(id) = &search.organiser_id {
         query = query.filter(l::organiser_id.eq(id));
