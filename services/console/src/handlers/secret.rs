@@ -11,7 +11,7 @@ use super::{html, see_other};
 use crate::Console;
 use crate::session::Cookies;
 use crate::user::{Failure, User};
-use crate::views::connections::{SECRET_PATH, Secret};
+use crate::views::connections::{SECRET_PATH, SecretPage};
 use crate::views::{Section, page as document};
 
 /// Name of the cookie, and the purpose that it is sealed for.
@@ -53,7 +53,7 @@ impl NewSecret {
     }
 
     fn page(&self, user: &User) -> HttpResponse {
-        let view = Secret {
+        let view = SecretPage {
             user,
             title: &self.title,
             of: &self.of,

@@ -164,18 +164,18 @@ fn kind(label: &str, last_week: Option<Sums>) -> Shown {
 /// Returns the notes of the last days that are the newest of their load and of somebody else, newest first.
 fn unanswered(noted: Vec<FeedEvent>, user: &User) -> Vec<FeedEvent> {
     let oldest = Utc::now() - NOTED_DAYS;
-    let mut notes: Vec<FeedEvent> = Vec::new();
+    let mut newest: Vec<FeedEvent> = Vec::new();
     for note in noted {
-        if notes.iter().all(|newer| newer.load_id != note.load_id) {
-            notes.push(note);
+        if newest.iter().all(|newer| newer.load_id != note.load_id) {
+            newest.push(note);
         }
     }
-    notes.retain(|note| {
+    newest.retain(|note| {
         let is_new = DateTime::parse_from_rfc3339(&note.at).is_ok_and(|at| at >= oldest);
         is_new && !user.wrote(note.user_id.as_deref())
     });
-    notes.truncate(MAX_NOTES);
-    notes
+    newest.truncate(MAX_NOTES);
+    newest
 }
 
 /// Counts what waits for somebody besides loads. What has the same address is one.

@@ -289,8 +289,8 @@ impl AccountForm<'_> {
 /// The address of the page with a secret that the person has not copied yet.
 pub(crate) const SECRET_PATH: &str = "/connections/secret";
 
-/// A secret that its service shows once.
-pub(crate) struct Secret<'a> {
+/// The page of a secret that its service shows once.
+pub(crate) struct SecretPage<'a> {
     pub(crate) user: &'a User,
     pub(crate) title: &'a str,
     /// The address of the webhook, or the id of the account.
@@ -302,7 +302,7 @@ pub(crate) struct Secret<'a> {
     pub(crate) on: &'a str,
 }
 
-impl Secret<'_> {
+impl SecretPage<'_> {
     /// Returns the page. Each line can be selected as a whole where copying by a button fails.
     pub(crate) fn markup(&self) -> Markup {
         let labels = if self.is_account { ["Client id", "Client secret"] } else { ["Address", "Secret"] };

@@ -196,8 +196,8 @@ pub(super) fn record_use(
 ) -> Result<bool, Error> {
     let mut secrets = find_row(c, id)?.ok_or(Error::NotFound)?.secrets()?;
     let is_first = StoredSecret::mark_as_used(&mut secrets, secret, now);
-    let changed = is_first.then(|| Json::of(&secrets)).transpose()?;
-    let changes = (a::last_used_at.eq(now), changed.map(|secrets| a::secrets.eq(secrets.0)));
+    let marked = is_first.then(|| Json::of(&secrets)).transpose()?;
+    let changes = (a::last_used_at.eq(now), marked.map(|secrets| a::secrets.eq(secrets.0)));
     diesel::update(a::service_accounts.find(id)).set(changes).execute(c)?;
     Ok(is_first)
 }

@@ -253,14 +253,14 @@ pub(super) fn share(
     if !unstripped.is_empty() {
         return Err(ShareFailure::Unstripped(with_blobs(c, unstripped)?));
     }
-    let changed = changes.values().flatten().copied().collect();
+    let changed_ids = changes.values().flatten().copied().collect();
     for (list, ids) in changes {
         set_organisations(c, list, ids)?;
     }
     if let Some(stripped) = stripped {
         replace_blobs(c, &mut found, stripped)?;
     }
-    Ok((found, changed))
+    Ok((found, changed_ids))
 }
 
 /// Sets the organisations of files to this list, a JSON array.
