@@ -77,7 +77,7 @@ enum Name {
     Spreadsheets,
     /// Kill the services at random moments and compare what they stored with what they acknowledged
     Crash,
-    /// Lose the power at random moments, with everything that was not synced
+    /// Cut the power at random moments and compare what was synced with what the services acknowledged
     Power,
     /// Take away what the services depend on, fill their disk, change their clock; check responses and recovery
     Faults,
@@ -140,15 +140,14 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli, stop: &Interrupt) -> Result<()> {
     let names = if cli.names.is_empty() { Name::value_variants() } else { &cli.names };
-    let programs = match &cli.programs {
-        Some(programs) => programs.clone(),
-        None => {
-            if names.iter().any(|name| matches!(name, Name::Crash | Name::Power)) {
-                // They read SQLite files with it. Built alone, it adds no features to what the services depend on.
-                programs::build(&["limits"], Profile::Release, stop)?;
-            }
-            programs::build(&PROGRAMS, Profile::Release, stop)?
+    let programs = if let Some(programs) = &cli.programs {
+        programs.clone()
+    } else {
+        if names.iter().any(|name| matches!(name, Name::Crash | Name::Power)) {
+            // They read SQLite files with it. Built alone, it adds no features to what the services depend on.
+            programs::build(&["limits"], Profile::Release, stop)?;
         }
+        programs::build(&PROGRAMS, Profile::Release, stop)?
     };
     let servers = Servers::start(stop)?;
     let (mut report, mut failed) = (Vec::new(), Vec::new());

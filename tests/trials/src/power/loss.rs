@@ -1,8 +1,8 @@
 //! What a disk holds after a loss of power: everything that was synced, and of the rest a random choice.
 //!
 //! - A sync of a file makes its content and size durable, a sync of a folder the names in it.
-//! - Of a write that was not synced, each sector holds the old or the new bytes: it was dropped, torn, or written before
-//!   an earlier one. A sector never mixes two versions. The size is any that the file had since its last sync.
+//! - Of a write that was not synced, each sector holds the old or the new bytes: it was dropped, torn, or made before an
+//!   earlier one. A sector never mixes two versions. The size is any that the file had since its last sync.
 //! - A change of a name was made or not, in any order. A rename is made completely, and durable with the folder that it
 //!   leads to.
 
@@ -221,7 +221,9 @@ mod tests {
     /// Returns what a disk holds after many losses: the content of the file `f`, and that of `d/g`.
     fn losses(ops: &[Op], defect: Option<Defect>) -> HashSet<[Option<Vec<u8>>; 2]> {
         let mut durable = Durable::new(Tree::with_folders(&[]), defect);
-        ops.iter().for_each(|op| durable.apply(op));
+        for op in ops {
+            durable.apply(op);
+        }
         let trees = (0..300).map(|seed| durable.lose(&mut Random::of(seed)));
         let contents = trees.map(|tree| {
             let moved = tree.find(ROOT, "d".as_ref()).and_then(|folder| tree.find(folder, "g".as_ref()));

@@ -1,8 +1,8 @@
 //! `power`: the machine loses its power at random moments. What was acknowledged must be on the disk.
 //!
-//! The services write to a [`Disk`](disk::Disk) that records every operation. Clients note the length of the record when
-//! they send a request and when they get its response. So for each moment of a run it is known what the disk holds for
-//! certain ([`loss`]), and what it has to hold. The services start on a choice of it, everything is checked as in
+//! The services write to a [`Disk`](disk::Disk) that records every operation. Clients note the length of the record
+//! when they send a request and when they get its response. So for each moment of a run it is known what the disk holds
+//! for certain ([`loss`]), and what it has to hold. The services start on a choice of it, everything is checked as in
 //! `crash`, and some of these starts lose their power again. Many moments are those right after a response, beside a
 //! sync, or during the stop of the services.
 //!
@@ -173,7 +173,9 @@ impl<'a> Run<'a> {
         let (mut durable, mut begin) = (Durable::new(empty_disk(), defect), 0);
         let mut result = Ok(());
         for moment in moments {
-            log[begin..*moment].iter().for_each(|op| durable.apply(op));
+            for op in &log[begin..*moment] {
+                durable.apply(op);
+            }
             begin = *moment;
             let tree = durable.lose(&mut self.random);
             result = self.check(tree, *moment, defect, losses);
@@ -198,7 +200,9 @@ impl<'a> Run<'a> {
         if self.random.percent(LOST_STARTS) {
             let ((), log) = self.start_on(tree.clone(), |_| Ok(()))?;
             let mut durable = Durable::new(tree, defect);
-            log[..self.random.below(log.len() + 1)].iter().for_each(|op| durable.apply(op));
+            for op in &log[..self.random.below(log.len() + 1)] {
+                durable.apply(op);
+            }
             tree = durable.lose(&mut self.random);
             losses.starts += 1;
             losses.count += 1;
@@ -218,8 +222,8 @@ impl<'a> Run<'a> {
         action: impl FnOnce(&Services<'_>) -> Result<T>,
     ) -> Result<(T, Vec<Op>)> {
         let disk = Disk::mount(&self.folder, tree, Arc::default()).context("cannot mount the disk")?;
-        self.services.restart(&ALL)?;
-        let result = self.services.wait_ready(&ALL).and_then(|()| action(&self.services));
+        let ready = self.services.restart(&ALL).and_then(|()| self.services.wait_ready(&ALL));
+        let result = ready.and_then(|()| action(&self.services));
         self.services.kill(&ALL)?;
         let log = disk.unmount()?;
         Ok((result?, log))
@@ -238,7 +242,7 @@ impl<'a> Run<'a> {
             Err(error) if !losses.is_violated() => {
                 format!(
                     "at loss {count}: {}",
-                    error.root_cause().to_string().lines().next().unwrap_or_default()
+                    error.root_cause().to_string().lines().last().unwrap_or_default().trim()
                 )
             }
             _ => format!(
