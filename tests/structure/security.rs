@@ -77,10 +77,13 @@ pub fn undocumented_security_events(files: &Files) -> Vec<String> {
     let names = calls.filter_map(|call| call.trim_start().strip_prefix('"')?.split('"').next());
     let written: BTreeSet<&str> = names.collect();
     let rows = table(files, LOGS, "| Event |");
-    let named: BTreeSet<&str> =
+    let documented: BTreeSet<&str> =
         rows.iter().filter_map(|row| row.first()).flat_map(|cell| code(cell)).collect();
-    let missing = written.difference(&named).map(|name| format!("{LOGS}: `{name}` is missing: describe it"));
-    missing.chain(named.difference(&written).map(|name| format!("{LOGS}: no code writes `{name}`"))).collect()
+    let missing =
+        written.difference(&documented).map(|name| format!("{LOGS}: `{name}` is missing: describe it"));
+    missing
+        .chain(documented.difference(&written).map(|name| format!("{LOGS}: no code writes `{name}`")))
+        .collect()
 }
 
 /// Returns the cells of the rows of the table whose head begins with a text.

@@ -1,5 +1,7 @@
 //! Rules on the text of single files.
 
+use std::path::Path;
+
 use crate::files::{Files, is_rust, wrong_lines};
 
 const MAX_LINES: usize = 600;
@@ -56,8 +58,10 @@ pub fn markup_from_text(files: &Files) -> Vec<String> {
         "eval(",
         "new Function",
     ];
-    let is_script =
-        |path: &str| path.ends_with(".js") && path.starts_with("services/") || path.ends_with("docs-page.js");
+    let is_script = |path: &str| {
+        Path::new(path).extension().is_some_and(|extension| extension == "js")
+            && (path.starts_with("services/") || path.ends_with("docs-page.js"))
+    };
     let wrong = "makes markup or code from a text: use textContent and elements";
     wrong_lines(files, is_script, |line| MEANS.iter().any(|means| line.contains(means)), wrong)
 }

@@ -223,8 +223,8 @@ mod tests {
         Version { revision, value: value.into() }
     }
 
-    fn write(value: &str, known: Option<i64>) -> Option<Write> {
-        Some(Write { value: value.into(), known })
+    fn write(value: &str, known: Option<i64>) -> Write {
+        Write { value: value.into(), known }
     }
 
     fn exchange((started, ended): (u64, u64), write: Option<Write>, outcome: Outcome) -> Exchange {
@@ -235,13 +235,13 @@ mod tests {
     fn good() -> History {
         use Outcome::{Refused, Replayed, Shown, Unknown};
         let exchanges = vec![
-            exchange((0, 1), write("v1", None), Shown(version(1, "v1"))),
-            exchange((2, 6), write("v2", Some(1)), Shown(version(2, "v2"))),
+            exchange((0, 1), Some(write("v1", None)), Shown(version(1, "v1"))),
+            exchange((2, 6), Some(write("v2", Some(1))), Shown(version(2, "v2"))),
             exchange((3, 5), None, Shown(version(1, "v1"))),
-            exchange((3, 7), write("x2", Some(1)), Refused(Some(2))),
-            exchange((8, 9), write("v2", Some(1)), Replayed(version(2, "v2"))),
-            exchange((10, 14), write("v3", None), Unknown),
-            exchange((11, 16), write("v4", None), Shown(version(4, "v4"))),
+            exchange((3, 7), Some(write("x2", Some(1))), Refused(Some(2))),
+            exchange((8, 9), Some(write("v2", Some(1))), Replayed(version(2, "v2"))),
+            exchange((10, 14), Some(write("v3", None)), Unknown),
+            exchange((11, 16), Some(write("v4", None)), Shown(version(4, "v4"))),
             exchange((12, 13), None, Shown(version(2, "v2"))),
             exchange((17, 18), None, Shown(version(4, "v4"))),
         ];
@@ -262,12 +262,12 @@ mod tests {
             let found = history.violations();
             assert!(found.iter().any(|violation| violation.contains(expected)), "{expected}: {found:?}");
         };
-        find("lost update: v4 knew revision 2", &|h| h.exchanges[6].write = write("v4", Some(2)));
+        find("lost update: v4 knew revision 2", &|h| h.exchanges[6].write = Some(write("v4", Some(2))));
         find("revision 2 has the values v2 and x2", &|h| h.exchanges[3].outcome = shown(2, "x2"));
         find("two winners of revision 1: v2 and x2", &|h| h.exchanges[3].outcome = shown(3, "x2"));
         find("going back: revision 2 after 4", &|h| h.exchanges[8].outcome = shown(2, "v2"));
         find("going back: revision 1 after 2", &|h| h.exchanges[7].outcome = Outcome::Refused(Some(1)));
-        find("going back: revision 4 after 4", &|h| h.exchanges[8].write = write("v4", None));
+        find("going back: revision 4 after 4", &|h| h.exchanges[8].write = Some(write("v4", None)));
         find("was acknowledged with", &|h| h.exchanges[1].outcome = shown(2, "v1"));
         find("v1 was stored as revision 1 and as 2", &|h| h.exchanges[1].outcome = shown(2, "v1"));
         find("which no write can have stored", &|h| h.exchanges[5].outcome = Outcome::Refused(None));
@@ -283,7 +283,7 @@ mod tests {
         let (mut history, mut free) = (History::default(), [0; CLIENTS]);
         let (mut versions, mut events) = ([version(1, "a1"), version(1, "b1")], Vec::new());
         for (load, first) in LOADS.iter().zip(&versions) {
-            let created = exchange((0, 0), write(&first.value, None), Outcome::Shown(first.clone()));
+            let created = exchange((0, 0), Some(write(&first.value, None)), Outcome::Shown(first.clone()));
             history.exchanges.push(Exchange { load: (*load).into(), ..created });
             events.push(Event { position: None, load: (*load).into(), version: first.clone() });
         }
