@@ -186,7 +186,8 @@ fn photographs_reach_a_load_that_the_office_has_proven() {
         );
 
         // With another ticket, the driver is told.
-        let id = send_to_megan(&office, &json!({"reference": "BG-2"})).await;
+        let today = chrono::Utc::now().date_naive().to_string();
+        let id = send_to_megan(&office, &json!({"reference": "BG-2", "deliveryDateISO": today})).await;
         prove(&id).await;
         let file = upload("other").await;
         let entry =
