@@ -85,16 +85,16 @@ mod tests {
     use super::*;
     use crate::telemetry::json::tests::Written;
 
-    fn client(n: u8) -> Option<IpAddr> {
-        Some(IpAddr::from([192, 0, 2, n]))
+    fn client(n: u8) -> IpAddr {
+        IpAddr::from([192, 0, 2, n])
     }
 
     #[test]
     fn a_client_gets_a_line_for_each_reason_and_no_more_than_ten() {
         let log = RefusalLog::default();
-        let admitted = |n: u8, reason: &str| log.admits(client(n), "token_refused", reason);
+        let admitted = |n: u8, reason: &str| log.admits(Some(client(n)), "token_refused", reason);
         assert!(admitted(1, "a") && !admitted(1, "a") && admitted(1, "b") && admitted(2, "a"));
-        assert!(log.admits(client(1), "access_refused", "a"), "another event");
+        assert!(log.admits(Some(client(1)), "access_refused", "a"), "another event");
         let lines = (0..1000).filter(|n| admitted(1, &n.to_string())).count();
         assert_eq!(lines, MAX_LINES_OF_CLIENT - 3);
         assert!(admitted(3, "a"), "others get theirs");
@@ -107,7 +107,7 @@ mod tests {
         let subscriber = tracing_subscriber::fmt().json().with_writer(move || writer.clone()).finish();
         tracing::subscriber::with_default(subscriber, || {
             let log = RefusalLog::default();
-            let admitted = |n: u8| log.admits(client(n), "token_refused", "a");
+            let admitted = |n: u8| log.admits(Some(client(n)), "token_refused", "a");
             assert_eq!((0..=255).filter(|n| admitted(*n)).count(), MAX_LINES);
             assert!(log.0.lock().logged.len() <= MAX_LINES, "memory is limited too");
             log.end_period();
