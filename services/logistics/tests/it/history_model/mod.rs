@@ -330,7 +330,7 @@ impl Followers {
             assert_eq!(listed(&read(name).await), model.feed_of(name), "feed of {name} {model:#?}");
         }
         let cursor = read("admin").await["cursor"].take();
-        self.cursor = cursor.as_str().unwrap().to_owned();
+        cursor.as_str().unwrap().clone_into(&mut self.cursor);
         for (name, path, newest) in &mut self.webhooks {
             let all = app.get(&format!("{path}?limit=100")).by(&User::admin()).send().await.entries();
             let mut new: Vec<_> = all.into_iter().take_while(|delivery| delivery["id"] != *newest).collect();
