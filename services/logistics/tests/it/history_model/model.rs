@@ -20,8 +20,12 @@ pub(super) struct Model {
     /// The members before the proof.
     pub before_proof: Map<String, Value>,
     pub drivers: BTreeSet<String>,
-    /// The actors that sent the load to each driver.
-    pub senders: BTreeMap<String, BTreeSet<String>>,
+    /// The actors that sent the load to each driver, each with the index of the first event of it.
+    pub senders: BTreeMap<String, BTreeMap<String, usize>>,
+    /// The number of events when the load was last sent to each driver.
+    pub sent: BTreeMap<String, usize>,
+    /// The index of the event that gave the load its carrier.
+    pub carrier_since: Option<usize>,
     /// Events and recipients of pending notifications.
     pub pending: BTreeSet<(&'static str, String)>,
     pub awaits_acceptance: bool,
@@ -115,6 +119,9 @@ impl Model {
         }
         if !reason.is_null() {
             event["reason"] = reason.clone();
+        }
+        if changes.contains_key("carrierId") {
+            self.carrier_since = Some(self.events.len());
         }
         if !changes.is_empty() {
             event["changes"] = changes.into();
@@ -238,7 +245,7 @@ impl Model {
     /// Revokes the drivers to whom only the old carrier sent the load.
     fn release(&mut self, by: &str, old: Option<&str>) {
         let Some(old) = old else { return };
-        let is_of_old = |driver: &&String| self.senders[*driver].iter().all(|sender| sender == old);
+        let is_of_old = |driver: &&String| self.senders[*driver].keys().all(|sender| sender == old);
         let lost: Vec<_> = self.drivers.iter().filter(is_of_old).cloned().collect();
         let told_to: BTreeSet<_> = [ORGANISER, old].map(str::to_owned).into();
         for driver in lost {
@@ -402,7 +409,10 @@ impl Model {
         }
         self.drivers.insert(driver.to_owned());
         self.notes_before.insert(driver.to_owned(), self.notes.len());
-        let is_first = self.senders.entry(driver.to_owned()).or_default().insert(by.to_owned());
+        self.sent.insert(driver.to_owned(), self.events.len());
+        let senders = self.senders.entry(driver.to_owned()).or_default();
+        let is_first = !senders.contains_key(by);
+        senders.entry(by.to_owned()).or_insert(self.events.len());
         let is_new = self.pending.insert(("driver", driver.to_owned()));
         if is_new || is_first {
             let changes = json!({"driverId": {"to": driver}});
@@ -468,8 +478,14 @@ impl Model {
         if !self.is_party(by) {
             return 403;
         }
-        if !self.drivers.contains(driver) {
+        // A carrier does not know whom the load was sent to before, and cannot revoke a driver of the organiser.
+        let since = self.carrier_since.filter(|_| by != "admin" && by != ORGANISER);
+        let is_known = |driver: &str| since.is_none_or(|since| self.sent[driver] > since);
+        if !self.drivers.contains(driver) || !is_known(driver) {
             return 404;
+        }
+        if since.is_some_and(|since| self.senders[driver].values().any(|first| *first < since)) {
+            return 403;
         }
         self.remove_driver(by, driver);
         200
