@@ -1,8 +1,8 @@
 //! What a disk holds after a loss of power: everything that was synced, and of the rest a random choice.
 //!
 //! - A sync of a file makes its content and size durable, a sync of a folder the names in it.
-//! - Of a write that was not synced, each sector holds the old or the new bytes: it was dropped, torn, or made before an
-//!   earlier one. A sector never mixes two versions. The size is any that the file had since its last sync.
+//! - Of a write that was not synced, each sector holds the old or the new bytes: it was dropped, torn, or made before
+//!   an earlier one. A sector never mixes two versions. The size is any that the file had since its last sync.
 //! - A change of a name was made or not, in any order. A rename is made completely, and durable with the folder that it
 //!   leads to.
 
