@@ -11,6 +11,7 @@ export const filters: ReadonlySet<string> = new Set([
   "createdBy",
   "driverId",
   "event",
+  "id",
   "loadId",
   "organisationId",
   "organiserId",
@@ -372,6 +373,11 @@ export interface FileReference {
   userName?: string;
 }
 
+/** Files to add to a load. */
+export interface FilesForm {
+  files: FileReference[];
+}
+
 /** Why one of several things that a request asks for failed. */
 export interface ItemError {
   code: ErrorCode;
@@ -405,6 +411,11 @@ export interface Load {
   files: FileReference[];
   /** The load's id, a UUIDv7. */
   id: string;
+  /**
+   * The newest note on the load that the caller can read. Only in a search with `include=newestNote`, and never
+   * stored.
+   */
+  newestNote?: NewestNote;
   /** The organisation that ordered the load. */
   organiser?: Party;
   /** The postcode of the origin, normalized like `dropoffPostcode`. */
@@ -737,6 +748,22 @@ export interface NewQuality {
   measure: QualityMeasure;
   /** In the unit of the measure. */
   value: number;
+}
+
+/** The newest note on a load, in a search that asks for it. */
+export interface NewestNote {
+  /** When it was written. */
+  atUTC: string;
+  /** UUID: that of the event in the history of the load. */
+  id: string;
+  /** The organisation that the user acted for. */
+  organisationId?: string;
+  /** The text. */
+  text: string;
+  /** Claim `sub` of the user. */
+  userId: string;
+  /** The name of the user. */
+  userName: string;
 }
 
 /** A note on a load. */
@@ -1198,6 +1225,11 @@ export interface ListEventsParameters {
   type?: "load.created" | "load.updated" | "load.cancelled" | "load.collected" | "load.completed" | "load.corrected" | "load.rejected" | "load.reopened" | "load.accepted" | "load.sent_to_driver" | "load.sent_to_carrier" | "load.driver_revoked" | "load.noted" | "load.released" | readonly ("load.created" | "load.updated" | "load.cancelled" | "load.collected" | "load.completed" | "load.corrected" | "load.rejected" | "load.reopened" | "load.accepted" | "load.sent_to_driver" | "load.sent_to_carrier" | "load.driver_revoked" | "load.noted" | "load.released")[] | undefined;
   /** `me`: the events of loads that were sent to the caller, a driver, from the sending to the revocation. */
   driverId?: "me" | undefined;
+  /**
+   * In place of a page: so many of the newest events, newest first, and the cursor after all events. Not together
+   * with `after`; `limit` and `wait` have no effect.
+   */
+  newest?: number | undefined;
 }
 
 /** Query parameters of `stream_events`. */
@@ -1229,6 +1261,9 @@ export interface SearchLoadsParameters extends PagingParameters {
   /** `true`: CSV begins with a byte order mark, which Excel needs. */
   bom?: boolean | undefined;
   sortBy?: "createdAt" | "deliveryDateISO" | "reference" | "status" | "organiser" | "carrier" | "commodity" | "weight" | "weightNet" | "createdAtUTC" | undefined;
+  /** `newestNote`: each load has the newest note that the caller can read. JSON only. */
+  include?: "newestNote" | undefined;
+  columns?: "id" | "reference" | "status" | "deliveryDateISO" | "organiserId" | "organiserName" | "carrierId" | "carrierName" | "commodityId" | "commodityName" | "weight" | "weightNet" | "weightUnit" | "vehicleRegistration" | "ticketNumber" | "pickupPostcode" | "dropoffPostcode" | "tags" | "files" | "completedAtUTC" | readonly ("id" | "reference" | "status" | "deliveryDateISO" | "organiserId" | "organiserName" | "carrierId" | "carrierName" | "commodityId" | "commodityName" | "weight" | "weightNet" | "weightUnit" | "vehicleRegistration" | "ticketNumber" | "pickupPostcode" | "dropoffPostcode" | "tags" | "files" | "completedAtUTC")[] | undefined;
   /** The first delivery date. */
   startDateISO?: string | undefined;
   /** The last delivery date; a date covers the whole day. */
@@ -1241,6 +1276,8 @@ export interface SearchLoadsParameters extends PagingParameters {
   status?: "upcoming" | "collected" | "completed" | "rejected" | "cancelled" | readonly ("upcoming" | "collected" | "completed" | "rejected" | "cancelled")[] | undefined;
   /** The commodity has any of these ids (`GET /v1/commodities`); repeated or comma-separated. */
   commodityId?: number | readonly number[] | undefined;
+  /** The ids of loads; repeated or comma-separated. */
+  id?: string | readonly string[] | undefined;
   /** A tag, in the letters in which the load has it. */
   tag?: string | undefined;
   /** The id of the organisation that created the load. `own`: the caller's. */
@@ -1308,6 +1345,8 @@ export interface SummarizeLoadsParameters {
   status?: "upcoming" | "collected" | "completed" | "rejected" | "cancelled" | readonly ("upcoming" | "collected" | "completed" | "rejected" | "cancelled")[] | undefined;
   /** The commodity has any of these ids (`GET /v1/commodities`); repeated or comma-separated. */
   commodityId?: number | readonly number[] | undefined;
+  /** The ids of loads; repeated or comma-separated. */
+  id?: string | readonly string[] | undefined;
   /** A tag, in the letters in which the load has it. */
   tag?: string | undefined;
   /** The id of the organisation that created the load. `own`: the caller's. */

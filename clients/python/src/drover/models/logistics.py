@@ -223,6 +223,12 @@ class FileReference(Model):
     """The name of the user who uploaded the file."""
 
 
+class FilesForm(Model):
+    """Files to add to a load."""
+
+    files: list[FileReference]
+
+
 class ItemError(Model):
     """Why one of several things that a request asks for failed."""
 
@@ -394,6 +400,23 @@ class Logging(Model):
     """Tracing directives such as `logistics=debug,actix_web=warn`. Empty or `*`: the level applies everywhere."""
     level: str
     """`off`, `error`, `warn`, `info`, `debug` or `trace`, in any case."""
+
+
+class NewestNote(Model):
+    """The newest note on a load, in a search that asks for it."""
+
+    at_utc: AwareDatetime
+    """When it was written."""
+    id: str
+    """UUID: that of the event in the history of the load."""
+    organisation_id: str | None = None
+    """The organisation that the user acted for."""
+    text: str
+    """The text."""
+    user_id: str
+    """Claim `sub` of the user."""
+    user_name: str
+    """The name of the user."""
 
 
 class NoteForm(Model):
@@ -1150,6 +1173,11 @@ class Load(Model):
     """Files such as tickets, contracts and photographs."""
     id: str
     """The load's id, a UUIDv7."""
+    newest_note: NewestNote | None = None
+    """
+    The newest note on the load that the caller can read. Only in a search with `include=newestNote`, and never
+    stored.
+    """
     organiser: Party | None = None
     """The organisation that ordered the load."""
     pickup_postcode: str | None = None
