@@ -176,6 +176,6 @@ testkit::on_both! {
         let stored = "idempotency_keys WHERE CAST(answer AS TEXT) LIKE '%userName%' AND subject_id";
         assert_eq!(app.database.count(&format!("{stored} IS NULL")), 0, "a handler does not call `names_uploaders`");
         let operations = format!("(SELECT DISTINCT operation FROM {stored} IS NOT NULL) AS named");
-        assert_eq!(app.database.count(&operations), 9);
+        assert_eq!(app.database.count(&operations), 10);
     }
 }

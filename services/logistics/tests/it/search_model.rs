@@ -189,7 +189,7 @@ fn filters(random: &mut StdRng, loads: &[Value]) -> Filters {
     let queries =
         ["a", "wheat x", "c_%", "ÄRGER", "zeta haulage", "77-12", "hr4 9ar", "\"q\"-1", "t-3", "barley vx21"];
     let id = |random: &mut StdRng| loads[random.random_range(0..LOADS)]["id"].as_str().unwrap().to_owned();
-    let ids: Vec<_> = (0..random.random_range(1..=120)).map(|_| id(random)).collect();
+    let ids: Vec<_> = (0..random.random_range(1..=30)).map(|_| id(random)).collect();
     let all = [
         ("f:id", format!("{},no-id", ids.join(","))),
         ("f:organiserId", pick(random, &["grain", "mill", "none"])),
