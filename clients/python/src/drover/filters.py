@@ -42,6 +42,8 @@ class LoadFilters(TypedDict, total=False):
     created_by: Annotated[str, "f:createdBy"]
     """The id of the organisation that created the load, or `own`."""
     batch_id: Annotated[str, "f:batchId"]
+    ids: Annotated[str | Sequence[str], "f:id"]
+    """Up to 200 ids of loads."""
     start_date: Annotated[Day, "startDateISO"]
     """The first delivery date."""
     end_date: Annotated[Day, "endDateISO"]
@@ -55,6 +57,10 @@ class LoadSearchFilters(LoadFilters, total=False):
 
     sort_by: Annotated[LoadSort, "sortBy"]
     sort_desc: Annotated[bool, "sortDesc"]
+    include: Literal["newestNote"]
+    """Each load has its newest note."""
+    columns: Sequence[str]
+    """The columns of CSV and XLSX, in this order."""
 
 
 class ListingFilters(TypedDict, total=False):

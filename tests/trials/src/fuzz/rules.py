@@ -41,7 +41,7 @@ RULES_BEYOND_SCHEMA = [
     (LISTING, PRICES + r"(\.(currency|amount))?|properties\.\w+", "inconsistent"),
     (PROOF + "|" + LOAD, r".*", "inconsistent"),
     (r"(collect|reject|change)_loads?", r".*", "inconsistent"),
-    (r"(collect|reject)_load", r"files\[\d+\]\.id", "unknown_reference"),
+    (r"(collect|reject)_load|add_files_to_load", r"files\[\d+\]\.id", "unknown_reference"),
     (r"reject_load", r"note", "required"),  # with the reason other
     (PROOF + r"|correct_proof_of_delivery|(collect|reject)_load", r"quality\[\d+\]\.value", "range"),
     (PROOF + r"|(collect|reject)_load", r"capturedAtUTC", "range"),
@@ -55,6 +55,7 @@ RULES_BEYOND_SCHEMA = [
     # Must come from a `next` link.
     (r"search_(loads|listings)|list_listings_of_saved_search|" + PAGED, r"cursor", "format"),
     (r"list_events", r"after", "format"),  # a cursor, or `now`
+    (r"list_events", r"newest", "inconsistent"),  # with after
     # Values are case-insensitive.
     (r"search_(loads|listings)|export_completed_loads|find_load_batch_template", r"format", "enum"),
     (r"find_location_by_address(_public)?", r"source", "enum"),

@@ -77,7 +77,7 @@ pub(crate) struct LoadFilters {
     commodity_ids: Vec<i32>,
     /// The ids of loads; repeated or comma-separated.
     #[serde(rename = "f:id")]
-    #[param(max_items = 200, example = json!([examples::LOAD]))]
+    #[param(schema_with = load_ids, example = json!([examples::LOAD]))]
     ids: Vec<QueryText>,
     /// A tag, in the letters in which the load has it.
     #[serde(rename = "f:tag")]
@@ -106,6 +106,12 @@ pub(crate) struct LoadFilters {
 
 fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &[])
+}
+
+/// Texts no longer than ids, so that a URL has room for all of them.
+fn load_ids() -> RefOr<Schema> {
+    let id = ObjectBuilder::new().schema_type(Type::String).max_length(Some(36));
+    ArrayBuilder::new().items(id).max_items(Some(200)).into()
 }
 
 fn columns() -> RefOr<Schema> {
