@@ -27,6 +27,15 @@ use crate::organisations::{NamedBy, find_blocked};
 /// The number of rows whose loads are read at a time.
 const ROWS_AT_ONCE: usize = 500;
 
+/// What an import has stored.
+pub(crate) struct StoredImport {
+    pub(crate) response: JsonResponse,
+    /// The shares of files that are due after the transaction.
+    pub(crate) shares: Vec<DueShare>,
+    /// The number of loads that it created.
+    pub(crate) new_loads: usize,
+}
+
 /// Compares the rows with loads and with each other.
 struct Planner<'a> {
     import: &'a SpooledImport,
@@ -103,8 +112,7 @@ impl SpooledImport {
     }
 
     /// Checks the import and stores it: edits loads, and creates new ones with `store`, which gets whether each row is
-    /// new. Returns the answer, and the shares of files that are due. Can be called again if the transaction is
-    /// retried.
+    /// new. Can be called again if the transaction is retried.
     ///
     /// # Errors
     /// Those of [`Self::refuse`].
@@ -113,8 +121,8 @@ impl SpooledImport {
         c: &mut AnyConnection,
         catalogue: &Catalogue,
         store: impl FnOnce(&mut Self, &mut AnyConnection, &[bool]) -> Result<(), Error>,
-    ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
-        let mut checked = self.check(c, catalogue, Purpose::Store)?;
+    ) -> Result<StoredImport, Error> {
+        let checked = self.check(c, catalogue, Purpose::Store)?;
         self.refuse(c, &checked)?;
         let is_new = checked.is_new();
         if checked.stores_something() {
@@ -124,8 +132,8 @@ impl SpooledImport {
         if is_new.contains(&true) {
             store(self, c, &is_new)?;
         }
-        let shares = std::mem::take(&mut checked.shares);
-        Ok((self.answer(&checked, &is_new)?, shares))
+        let (response, new_loads) = (self.answer(&checked, &is_new)?, checked.count(Plan::New));
+        Ok(StoredImport { response, shares: checked.shares, new_loads })
     }
 }
 

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::system::DueShare;
 use common::{Error, FailureStreak, JsonResponse};
 use database::{AnyConnection, Database, Id};
 use parking_lot::Mutex;
@@ -16,6 +15,7 @@ use webhooks::Webhooks;
 
 use super::Batches;
 use super::plan::Purpose;
+use super::planner::StoredImport;
 use super::read_batch::{Parts, Preview, ReadBatch};
 use super::spooled_import::SpooledImport;
 use super::store::IMPORT_RUNNING;
@@ -70,28 +70,19 @@ pub(crate) struct PreparedImport {
 }
 
 impl PreparedImport {
-    /// Stores all loads, or makes them visible. Does neither for a dry run. Returns the answer, and the shares of files
-    /// that are due. Can be called again if the transaction is retried.
+    /// Stores all loads, or makes them visible. Does neither for a dry run. Can be called again if the transaction is
+    /// retried.
     ///
     /// # Errors
     /// Those of [`SpooledImport::commit`] and [`LargeImport::finish`].
-    pub(crate) fn commit(
-        &self,
-        c: &mut AnyConnection,
-        catalogue: &Catalogue,
-    ) -> Result<(JsonResponse, Vec<DueShare>), Error> {
+    pub(crate) fn commit(&self, c: &mut AnyConnection, catalogue: &Catalogue) -> Result<StoredImport, Error> {
         if let Some(answer) = &self.dry_run {
-            return Ok((answer.clone(), Vec::new()));
+            return Ok(StoredImport { response: answer.clone(), shares: Vec::new(), new_loads: 0 });
         }
         self.import.lock().commit(c, catalogue, |import, c, is_new| match &self.large {
             Some(large) => large.finish(c, is_new),
             None => import.insert(c, is_new),
         })
-    }
-
-    /// Returns the number of rows, or 0 for a dry run.
-    pub(crate) fn rows_to_store(&self) -> usize {
-        self.import.lock().rows_to_store()
     }
 }
 

@@ -68,14 +68,14 @@ pub(super) async fn create(
         let batch = read_in_turn(&app, &caller, form).await?;
         let (import, service) = (prepare_import(parts(&app), batch).await?, app.clone());
         Ok(move |c: &mut AnyConnection| {
-            let (response, shares) = import.commit(c, &service.commodities)?;
-            Ok((response, (shares, import.rows_to_store())))
+            let stored = import.commit(c, &service.commodities)?;
+            Ok((stored.response, (stored.shares, stored.new_loads)))
         })
     });
     let (response, output) = run.await?;
     app.webhooks.wake();
-    if let Some((shares, rows)) = output {
-        app.new_loads.add(&caller.tenant(), rows as u64);
+    if let Some((shares, new_loads)) = output {
+        app.new_loads.add(&caller.tenant(), new_loads as u64);
         for share in shares {
             app.shares.share(Some(share)).await;
         }

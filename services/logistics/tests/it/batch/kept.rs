@@ -142,8 +142,10 @@ testkit::on_both! {
         }
         let rows = table(&[("", "A", "2026-03-01"), ("", "B", "2026-03-02")]);
         send(&app, &grain, form(&[rows.as_bytes()]).text("dryRun", "true")).await.ok();
+        let known = table(&[("", "BG-1", "2026-03-01")]);
+        send(&app, &grain, form(&[known.as_bytes()]).text("ifExists", "skip")).await.ok();
         assert_eq!(count_loads(&app).await, 2);
-        // A replay and a dry run do not count, and a batch may exceed the limit.
+        // Replays, dry runs and skipped rows do not count, and a batch may exceed the limit.
         send(&app, &grain, form(&[rows.as_bytes()])).await.ok();
         let refused = create("c").send().await;
         assert!(refused.header("retry-after").parse::<u64>().unwrap() <= 3600);
