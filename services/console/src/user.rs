@@ -30,7 +30,7 @@ impl User {
         self.person.organisation_id.is_none() && !self.person.is_admin
     }
 
-    /// Returns true if the person did what is said to be done by this user.
+    /// Returns true if this is the id of the person.
     pub(crate) fn wrote(&self, user_id: Option<&str>) -> bool {
         user_id == Some(&*self.person.id)
     }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 /// Writes an event to the security log: its name, then what [`tracing::info!`] takes.
 ///
-/// The members contain no names, and no ids of users or organisations (SECURITY.md).
+/// The members contain no names and no ids of users, and only suspensions name an organisation (SECURITY.md).
 #[macro_export]
 macro_rules! security_event {
     ($event:literal, $($members:tt)+) => {

@@ -26,7 +26,7 @@ pub(super) struct NewSecret {
     pub(super) title: String,
     /// The address of the webhook, or the id of the account.
     pub(super) of: String,
-    /// Absent if the service shows it no more.
+    /// Absent if the form was sent before: the service shows a secret once.
     pub(super) secret: Option<String>,
     pub(super) is_account: bool,
     /// Where it goes on.
@@ -41,7 +41,7 @@ struct KeptSecret {
 }
 
 impl NewSecret {
-    /// Keeps the secret in the browser and leads to its page. Shows at once that it can be shown no more.
+    /// Keeps the secret in the browser and leads to its page. Without a secret, returns the page, which says so.
     pub(super) fn show(self, console: &Console, user: &User) -> Result<HttpResponse, Failure> {
         if self.secret.is_none() {
             return Ok(self.page(user));
@@ -94,7 +94,7 @@ pub(super) async fn page(console: Data<Console>, user: User, request: HttpReques
     find(&console, &request, &user).map_or_else(|| see_other("/connections"), |new| new.page(&user))
 }
 
-/// Ends the showing: the person has the secret.
+/// Removes the secret, which the person has copied.
 pub(super) async fn have(
     console: Data<Console>,
     form: PostForm,

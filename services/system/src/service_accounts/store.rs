@@ -187,14 +187,16 @@ pub(super) fn is_use_due(row: &AccountRow, secret: &SecretString, now: Timestamp
     Ok(is_first || row.last_used_at.is_none_or(|at| at.plus(LAST_USED_INTERVAL) <= now))
 }
 
-/// Stores that a service account got a token with a secret. Returns true if it is the first one with that secret.
+/// Stores that a service account got a token with a secret. Returns true if it is the first one with that secret, and
+/// false if the account was deleted meanwhile.
 pub(super) fn record_use(
     c: &mut AnyConnection,
     id: Id,
     secret: &SecretString,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let mut secrets = find_row(c, id)?.ok_or(Error::NotFound)?.secrets()?;
+    let Some(row) = find_row(c, id)? else { return Ok(false) };
+    let mut secrets = row.secrets()?;
     let is_first = StoredSecret::mark_as_used(&mut secrets, secret, now);
     let marked = is_first.then(|| Json::of(&secrets)).transpose()?;
     let changes = (a::last_used_at.eq(now), marked.map(|secrets| a::secrets.eq(secrets.0)));
