@@ -8,12 +8,11 @@
 //! The table `feed_base` has what is added to the ids of transactions, so that positions go on growing after the
 //! database was moved to a cluster with smaller ids.
 
-use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Bool, Text};
+use diesel::sql_types::BigInt;
 
-use crate::{AnyConnection, Error, MultiBackend};
+use crate::prepared::{ConstantSql, constant};
+use crate::{AnyConnection, Error};
 use schema::feed_base;
 
 mod schema {
@@ -28,33 +27,9 @@ mod schema {
 /// The position of all events on SQLite.
 pub const SQLITE_POSITION: i64 = 1;
 
-/// A constant SQL expression. Unlike with `diesel::dsl::sql`, its statement is prepared once on each connection.
-#[derive(Clone, Copy, Debug, ValidGrouping)]
-pub struct ConstantSql(&'static str);
-
-impl Expression for ConstantSql {
-    type SqlType = BigInt;
-}
-
-impl<Q> AppearsOnTable<Q> for ConstantSql {}
-
-impl<Q> SelectableExpression<Q> for ConstantSql {}
-
-impl QueryId for ConstantSql {
-    type QueryId = ();
-    /// The cache of statements uses the text as the key.
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl QueryFragment<MultiBackend> for ConstantSql {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        out.push_sql(self.0);
-        Ok(())
-    }
-}
-
 /// The first id above those of the transactions that have ended, on PostgreSQL.
-const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+const NEXT_TRANSACTION: ConstantSql<BigInt> =
+    constant("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
 
 /// The position before which no event can appear any more.
 const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
@@ -93,7 +68,7 @@ const POSITION_IF_DISTRIBUTED: &str = concat!(
 /// Those of the database.
 pub fn first_unsettled_position(c: &mut AnyConnection) -> Result<i64, Error> {
     let position = if c.is_distributed() { POSITION_IF_DISTRIBUTED } else { POSITION };
-    Ok(diesel::select(ConstantSql(position)).get_result(c)?)
+    Ok(diesel::select(constant::<BigInt>(position)).get_result(c)?)
 }
 
 /// Returns what is added to the ids of transactions, on PostgreSQL.
@@ -121,48 +96,6 @@ pub fn next_position(c: &mut AnyConnection) -> Result<i64, Error> {
         AnyConnection::Sqlite(_) => Ok(SQLITE_POSITION + 1),
         AnyConnection::Postgres(_) => Ok(diesel::select(NEXT_TRANSACTION).get_result::<i64>(c)? + base(c)?),
     }
-}
-
-/// A condition with a list of numbers. A connection prepares its statement once, unlike statements with `eq_any` or
-/// `diesel::dsl::sql`, because preparing one takes as long as reading a hundred events.
-#[derive(Clone, Debug, ValidGrouping)]
-pub struct HasNumber {
-    column: &'static str,
-    sql: (&'static str, &'static str),
-    /// The numbers as the database reads them from a text.
-    list: String,
-}
-
-impl Expression for HasNumber {
-    type SqlType = Bool;
-}
-
-impl<Q> AppearsOnTable<Q> for HasNumber {}
-
-impl QueryId for HasNumber {
-    type QueryId = ();
-    /// The cache of statements uses the text as the key.
-    const HAS_STATIC_QUERY_ID: bool = false;
-}
-
-impl QueryFragment<MultiBackend> for HasNumber {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
-        out.push_sql(self.column);
-        out.push_sql(self.sql.0);
-        out.push_bind_param::<Text, _>(&self.list)?;
-        out.push_sql(self.sql.1);
-        Ok(())
-    }
-}
-
-/// The condition for events whose number, in this column, is one of these.
-pub fn has_number(c: &AnyConnection, column: &'static str, numbers: &[i64]) -> HasNumber {
-    let list = numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    let (sql, list) = match c {
-        AnyConnection::Sqlite(_) => ((" IN (SELECT value FROM json_each(", "))"), format!("[{list}]")),
-        AnyConnection::Postgres(_) => ((" = ANY (CAST(", " AS BIGINT[]))"), format!("{{{list}}}")),
-    };
-    HasNumber { column, sql, list }
 }
 
 /// Moves the positions of new events beyond the last one, which is greater after the database was moved from another

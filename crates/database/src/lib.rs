@@ -17,6 +17,7 @@ mod migrate;
 mod options;
 mod pool;
 mod postgres;
+pub mod prepared;
 pub mod search;
 mod sqlite;
 mod standby;

@@ -1276,6 +1276,7 @@ export interface SearchLoadsParameters extends PagingParameters {
   status?: "upcoming" | "collected" | "completed" | "rejected" | "cancelled" | readonly ("upcoming" | "collected" | "completed" | "rejected" | "cancelled")[] | undefined;
   /** The commodity has any of these ids (`GET /v1/commodities`); repeated or comma-separated. */
   commodityId?: number | readonly number[] | undefined;
+  /** The ids of loads; repeated or comma-separated. */
   id?: string | readonly string[] | undefined;
   /** A tag, in the letters in which the load has it. */
   tag?: string | undefined;
@@ -1344,6 +1345,7 @@ export interface SummarizeLoadsParameters {
   status?: "upcoming" | "collected" | "completed" | "rejected" | "cancelled" | readonly ("upcoming" | "collected" | "completed" | "rejected" | "cancelled")[] | undefined;
   /** The commodity has any of these ids (`GET /v1/commodities`); repeated or comma-separated. */
   commodityId?: number | readonly number[] | undefined;
+  /** The ids of loads; repeated or comma-separated. */
   id?: string | readonly string[] | undefined;
   /** A tag, in the letters in which the load has it. */
   tag?: string | undefined;

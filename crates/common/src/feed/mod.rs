@@ -146,9 +146,17 @@ impl FeedPage {
 
     /// Returns the document of the response.
     pub fn into_document(self) -> String {
-        let events: Vec<_> = self.events.into_iter().map(|event| event.document.0).collect();
-        let (events, cursor) = (events.join(","), self.next.encode());
-        format!(r#"{{"events":[{events}],"cursor":"{cursor}","more":{}}}"#, self.more)
+        let length: usize = self.events.iter().map(|event| event.document.0.len() + 1).sum();
+        let mut document = String::with_capacity(length + 100);
+        document.push_str(r#"{"events":["#);
+        for (index, event) in self.events.iter().enumerate() {
+            if index > 0 {
+                document.push(',');
+            }
+            document.push_str(&event.document.0);
+        }
+        let _ = write!(document, r#"],"cursor":"{}","more":{}}}"#, self.next.encode(), self.more);
+        document
     }
 }
 

@@ -14,7 +14,7 @@ pub use postcode::is_eircode;
 pub(crate) use text::pattern_message;
 pub use text::{
     Breed, DateOrDateTime, ExternalId, ID_MESSAGE, LongText, Message, NAME_MESSAGE, Name, Note, Postcode,
-    QueryText, Reason, Reference, Registration, StoredId, Tag,
+    QueryId, QueryText, Reason, Reference, Registration, StoredId, Tag,
 };
 
 /// The response of operations that return no resource.

@@ -133,6 +133,11 @@ text!(
     /// The text of a query parameter, or of a list of ids in which others are ignored: up to 1,000 characters.
     QueryText, 0..=1000, LINE, Line
 );
+text!(
+    /// An id in a list of a query parameter, in which other texts find nothing: up to 36 characters, as UUIDs have, so
+    /// that a URL has room for the list.
+    QueryId, 0..=36, LINE, Line
+);
 
 /// A postcode: up to 20 characters. Postcodes of the UK and Ireland are normalized when they are deserialized.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use common::Error;
 use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql};
 use diesel::backend::Backend;
-use diesel::dsl::{Eq, exists, sql};
+use diesel::dsl::{Eq, sql};
 use diesel::expression::SqlLiteral;
 use diesel::pg::{Pg, PgConnection};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{Array, BigInt, Bool, HasSqlType, Text};
 use diesel::sqlite::{Sqlite, SqliteConnection};
@@ -75,12 +75,39 @@ fn is_of_all() -> SqlLiteral<Bool> {
 /// # Errors
 /// If the database fails.
 pub fn has_webhook(c: &mut AnyConnection, subject: &Subject<'_>) -> QueryResult<bool> {
-    let of = |organisation| exists(w::webhooks.filter(w::organisation_id.eq(organisation)));
-    let [first, second] = subject.organisations;
-    let of_all = exists(w::webhooks.filter(is_of_all()));
-    // Look-ups of their own. SQLite would put the values of one condition with OR into a table of its own.
-    diesel::select(of(first).or(of(second)).or(of_all)).get_result(c)
+    database::dispatch!(c, c => HasWebhook(&subject.organisations).get_result(c))
 }
+
+/// The statement of [`has_webhook`], which each connection prepares once. It looks each value up: SQLite would put the
+/// values of one condition with OR into a table of its own.
+struct HasWebhook<'a>(&'a [&'a str; 2]);
+
+impl<DB: Backend> QueryFragment<DB> for HasWebhook<'_>
+where
+    str: ToSql<Text, DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("SELECT EXISTS (SELECT 1 FROM webhooks WHERE scope = 'all')");
+        for organisation in self.0 {
+            out.push_sql(" OR EXISTS (SELECT 1 FROM webhooks WHERE organisation_id = ");
+            out.push_bind_param::<Text, str>(organisation)?;
+            out.push_sql(")");
+        }
+        Ok(())
+    }
+}
+
+impl Query for HasWebhook<'_> {
+    type SqlType = Bool;
+}
+
+impl QueryId for HasWebhook<'_> {
+    type QueryId = HasWebhook<'static>;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl RunQueryDsl<PgConnection> for HasWebhook<'_> {}
+impl RunQueryDsl<SqliteConnection> for HasWebhook<'_> {}
 
 /// Returns true if a webhook gets these events of all organisations.
 ///

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use common::{Error, PageRequest, ResultPage, history};
-use database::{AnyConnection, Id, Json, Timestamp, feed};
+use database::{AnyConnection, Id, Json, Timestamp, feed, prepared};
 use diesel::dsl::max;
 use diesel::prelude::*;
 use serde_json::value::RawValue;
@@ -86,7 +86,7 @@ pub(crate) fn list_by_numbers(
     c: &mut AnyConnection,
     numbers: &[i64],
 ) -> Result<Vec<(i64, Option<i64>, ListingEvent)>, Error> {
-    let of_numbers = feed::has_number(c, "listing_events.n", numbers);
+    let of_numbers = prepared::has_number(c, "listing_events.n", numbers);
     let rows = e::listing_events.filter(of_numbers).select((EventRow::as_select(), e::revision));
     let rows: Vec<(EventRow, Option<i64>)> = rows.load(c)?;
     rows.into_iter().map(|(row, revision)| Ok((row.n, revision, event(row)?))).collect()

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
 use database::feed::{self, SQLITE_POSITION};
-use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, prepared};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
@@ -298,7 +298,7 @@ fn enquiries_at(
         return Ok(HashMap::new());
     }
     let numbers: Vec<i64> = found.keys().copied().collect();
-    let rows = q::enquiries.filter(feed::has_number(c, "enquiries.n", &numbers));
+    let rows = q::enquiries.filter(prepared::has_number(c, "enquiries.n", &numbers));
     let rows: Vec<(i64, i64, Enquiry)> = rows.select((q::n, q::revision, Enquiry::as_select())).load(c)?;
     let events = rows.into_iter().filter_map(|(n, revision, enquiry)| {
         let event = FeedListingEvent {
@@ -336,7 +336,7 @@ fn matches_at(
     }
     let numbers: BTreeSet<i64> = found.iter().map(|(.., (_, n, _))| *n).collect();
     let numbers: Vec<i64> = numbers.into_iter().collect();
-    let rows = m::match_events.filter(feed::has_number(c, "match_events.n", &numbers));
+    let rows = m::match_events.filter(prepared::has_number(c, "match_events.n", &numbers));
     let rows = rows.select((m::n, m::id, m::organisation_id, m::searches, m::revision, m::at));
     let rows: HashMap<i64, MatchRow> =
         rows.load::<MatchRow>(c)?.into_iter().map(|row| (row.0, row)).collect();

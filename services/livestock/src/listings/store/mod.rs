@@ -7,7 +7,7 @@ mod row;
 use std::collections::{HashMap, HashSet};
 
 use common::{Caller, Error, Precondition, Visitor, WithEtag, system};
-use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
+use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, prepared};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Text};
@@ -331,6 +331,9 @@ pub(crate) fn is_of_suspended(c: &mut AnyConnection, id: Id) -> Result<bool, Err
     Ok(diesel::select(diesel::dsl::exists(of_suspended)).get_result(c)?)
 }
 
+/// Of a shorter wishlist, all listings are read, which costs less than to look up those of a page.
+const MANY_WISHES: u8 = 30;
+
 /// Appends to documents of listings whether they are on the caller's wishlist.
 pub(super) fn mark_wishlisted<'a>(
     c: &mut AnyConnection,
@@ -341,9 +344,13 @@ pub(super) fn mark_wishlisted<'a>(
     if documents.is_empty() {
         return Ok(());
     }
-    let ids = documents.iter().map(|(id, _)| *id);
-    let wishes = w::wishlists.filter(w::user_id.eq(&caller.user_id)).filter(w::listing_id.eq_any(ids));
-    let found: HashSet<Id> = wishes.select(w::listing_id).load(c)?.into_iter().collect();
+    let wishes = || w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id);
+    let mut found: Vec<Id> = wishes().limit(MANY_WISHES.into()).load(c)?;
+    if found.len() >= usize::from(MANY_WISHES) {
+        let ids: Vec<Id> = documents.iter().map(|(id, _)| *id).collect();
+        found = wishes().filter(prepared::has_id(c, "wishlists.listing_id", &ids)).load(c)?;
+    }
+    let found: HashSet<Id> = found.into_iter().collect();
     for (id, document) in documents {
         append_wishlisted(document, found.contains(&id))?;
     }

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::wire::Warning;
 use common::{Caller, Error, PageRequest, backfill};
 use database::Database;
+use moka::future::Cache;
 
 use super::callers::KnownCallers;
 use super::model::{ContactKind, DriverContact, OrganisationContact};
@@ -16,17 +18,25 @@ use crate::loads::party::{KnownParty, PartyNames};
 /// The most transactions that take contacts from events before a request reads them.
 const MAX_TURNS: usize = 10;
 
+/// How long a replica remembers what it read of an organisation, which may call another replica meanwhile.
+const REMEMBERED_FOR: Duration = Duration::from_secs(10);
+/// The most organisations of which a replica remembers this.
+const MAX_REMEMBERED: u64 = 10_000;
+
 /// The address books of organisations.
 #[derive(Clone)]
 pub(crate) struct AddressBook {
     db: Database,
     callers: Arc<KnownCallers>,
+    /// The organisations that requests named in the last [`REMEMBERED_FOR`], whom this replica has not seen.
+    read: Cache<String, KnownParty>,
 }
 
 impl AddressBook {
     /// Creates the address book of this database.
     pub(crate) fn new(db: &Database, callers: &Arc<KnownCallers>) -> Self {
-        Self { db: db.clone(), callers: callers.clone() }
+        let read = Cache::builder().max_capacity(MAX_REMEMBERED).time_to_live(REMEMBERED_FOR).build();
+        Self { db: db.clone(), callers: callers.clone(), read }
     }
 
     /// Returns the names of these organisations. Most of them are remembered. `lacks_names`: the request does not name
@@ -60,24 +70,29 @@ impl AddressBook {
         names: &mut PartyNames,
     ) -> Result<(), Error> {
         ids.retain(|id| !names.contains(id));
-        let remembered = |id: &String| self.callers.name_of(ContactKind::Organisation, id);
+        let mut found = HashMap::new();
         if !lacks_names {
-            ids.retain(|id| {
-                let Some(name) = remembered(id) else { return true };
-                names
-                    .add([(id.clone(), KnownParty { is_known: true, name: Some(name), contact_name: None })]);
-                false
-            });
+            for id in &ids {
+                if self.callers.name_of(ContactKind::Organisation, id).is_some() {
+                    found.insert(id.clone(), KnownParty::default());
+                } else if let Some(party) = self.read.get(id).await {
+                    found.insert(id.clone(), party);
+                }
+            }
+            ids.retain(|id| !found.contains_key(id));
         }
-        if ids.is_empty() {
-            return Ok(());
+        if !ids.is_empty() {
+            let own = caller.organisation_id_or_empty().to_owned();
+            for (id, party) in self.db.read(move |c| store::parties(c, &own, &ids)).await? {
+                self.read.insert(id.clone(), KnownParty { contact_name: None, ..party.clone() }).await;
+                found.insert(id, party);
+            }
         }
-        let own = caller.organisation_id_or_empty().to_owned();
-        let mut found = self.db.read(move |c| store::parties(c, &own, &ids)).await?;
         for (id, party) in &mut found {
             // Seen, and perhaps not written yet.
             party.is_known |= self.callers.has_seen(ContactKind::Organisation, id);
-            party.name = remembered(id).or_else(|| party.name.take());
+            let name = self.callers.name_of(ContactKind::Organisation, id);
+            party.name = name.or_else(|| party.name.take());
         }
         names.add(found);
         Ok(())

@@ -6,7 +6,7 @@ use common::feed::Place;
 use common::personal_data::{Erasure, Record, RecordQuery};
 use common::{Error, PageRequest};
 use database::search::words::HasWord;
-use database::{AnyConnection, Json, Timestamp, TimestampSql, feed as positions};
+use database::{AnyConnection, Json, Timestamp, TimestampSql, feed as positions, prepared};
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
@@ -82,7 +82,8 @@ pub(super) fn known(
     kind: ContactKind,
     ids: &[String],
 ) -> Result<HashMap<String, Option<String>>, Error> {
-    let of_kind = s::known_callers.filter(s::kind.eq(Kind::from(kind))).filter(s::id.eq_any(ids));
+    let of_kind = s::known_callers.filter(s::kind.eq(Kind::from(kind)));
+    let of_kind = of_kind.filter(prepared::has_text(c, "known_callers.id", ids));
     Ok(of_kind.select((s::id, s::name)).load::<(String, Option<String>)>(c)?.into_iter().collect())
 }
 
@@ -93,7 +94,8 @@ pub(super) fn parties(
     ids: &[String],
 ) -> Result<HashMap<String, KnownParty>, Error> {
     let mut known = known(c, ContactKind::Organisation, ids)?;
-    let contacts = of_organisation(organisation, ContactKind::Organisation).filter(k::contact_id.eq_any(ids));
+    let contacts = of_organisation(organisation, ContactKind::Organisation);
+    let contacts = contacts.filter(prepared::has_text(c, "contacts.contact_id", ids));
     let names: Vec<(String, Option<String>)> = contacts.select((k::contact_id, k::name)).load(c)?;
     let mut names: HashMap<String, Option<String>> = names.into_iter().collect();
     let party = |id: &String| {

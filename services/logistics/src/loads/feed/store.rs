@@ -1,13 +1,14 @@
 //! Queries on the feed.
 //!
-//! A page reads the places of the next events first, from one index for each column with readers, and then the events.
-//! The number of places is limited, so a page of rare types may have fewer events than its limit and `more`.
+//! A page reads the next events from one index for each column with readers. A page of some types, or of a driver,
+//! reads the places of the next events first, and then those that it shows. The number of places is limited, so it may
+//! have fewer events than its limit and `more`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
-use database::{AnyConnection, Id, Json, MultiBackend, feed};
+use database::{AnyConnection, Id, Json, MultiBackend, feed, prepared};
 use diesel::dsl::{AsExprOf, max, sql};
 use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::prelude::*;
@@ -16,7 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::model::{FeedEventType, FeedLoadEvent, FeedReader, FeedSearch};
-use crate::loads::history::{self, EVENT_COLUMNS, EventRow, EventType};
+use crate::loads::history::{self, EVENT_COLUMNS, EventColumns, EventRow, EventType};
 use crate::loads::store::list_by_ids;
 use crate::schema::load_drivers::dsl as d;
 use crate::schema::load_events::{self, dsl as e};
@@ -118,12 +119,8 @@ impl common::feed::FeedSearch for FeedSearch {
         // Read before the events: those below it are all visible then.
         let span = (Some(after), feed::settled_position(c)?);
         let limit = if self.with_loads { limit.min(MAX_WITH_RESOURCES) } else { limit };
-        let (mut places, last, is_complete) = self.places(c, span, limit + 1)?;
-        let is_cut = places.len() > limit;
-        let more = is_cut || !is_complete;
-        places.truncate(limit);
-        let next = if is_cut { places.last().copied() } else { last };
-        let events = events(c, caller, self, &places)?;
+        let (rows, next, more) = self.rows(c, span, limit)?;
+        let events = events(c, caller, self, rows)?;
         Ok(FeedPage { events, next: next.unwrap_or(after), more })
     }
 
@@ -150,27 +147,35 @@ impl FeedSearch {
             AnyConnection::Sqlite(_) => NO_END,
             AnyConnection::Postgres(_) => next.position,
         };
-        let (mut places, ..) = self.places(c, (None, settled), most)?;
-        places.truncate(most);
-        Ok(FeedPage { events: events(c, caller, self, &places)?, next, more: false })
+        let (rows, ..) = self.rows(c, (None, settled), most)?;
+        Ok(FeedPage { events: events(c, caller, self, rows)?, next, more: false })
     }
 
-    /// Returns the places of the first events of a span: `most` of them, or those of some types, or of a driver, among
-    /// more; the place of the last one that was looked at, and whether these are all.
-    fn places(
+    /// Returns the first events of a span, up to `limit`; the place where the next page begins, and whether that may
+    /// have events. Those of some types, or of a driver, are among the next 2,000.
+    fn rows(
         &self,
         c: &mut AnyConnection,
         span: Span,
-        most: usize,
-    ) -> Result<(Vec<Place>, Option<Place>, bool), Error> {
+        limit: usize,
+    ) -> Result<(Vec<Row>, Option<Place>, bool), Error> {
         if !self.types.is_empty() || matches!(self.reader, FeedReader::Driver(_)) {
-            return self.some_places(c, span);
+            let (mut places, last, is_complete) = self.some_places(c, span)?;
+            let is_cut = places.len() > limit;
+            places.truncate(limit);
+            let next = if is_cut { places.last().copied() } else { last };
+            let mut rows = rows_at(c, &places)?;
+            rows.sort_unstable_by_key(place_of_row);
+            if span.0.is_none() {
+                rows.reverse();
+            }
+            return Ok((rows, next, is_cut || !is_complete));
         }
-        let load = |c: &mut AnyConnection, query: EventQuery<'_>| query.select((e::position, e::n)).load(c);
-        let (rows, is_complete) = self.read(c, span, most, load, |place| *place)?;
-        let places: Vec<Place> = rows.into_iter().map(place_of).collect();
-        let last = places.last().copied();
-        Ok((places, last, is_complete))
+        let load = |c: &mut AnyConnection, query: EventQuery<'_>| query.select(ROW).load(c);
+        let (mut rows, is_complete) = self.read(c, span, limit + 1, load, |row: &Row| row.0)?;
+        rows.truncate(limit);
+        let next = rows.last().map(place_of_row);
+        Ok((rows, next, !is_complete))
     }
 
     /// Returns up to `most` rows of the first events of the reader, and whether these are all.
@@ -292,35 +297,52 @@ impl DriverSpans {
     }
 }
 
-/// Columns that the feed shows besides those of the history: the load, its revision and reference, and the carrier.
-type FeedColumns = (Id, Option<i64>, Option<String>, Option<String>, Option<String>);
+/// The place of an event, what the history shows of it, and the load, its revision and reference, its organiser and its
+/// carrier.
+type Row = (PlaceRow, EventRow, (Id, Option<i64>, Option<String>, Option<String>, Option<String>));
+
+type RowColumns = (
+    (e::position, e::n),
+    EventColumns,
+    (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id),
+);
+
+const ROW: RowColumns = (
+    (e::position, e::n),
+    EVENT_COLUMNS,
+    (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id),
+);
+
+fn place_of_row(row: &Row) -> Place {
+    place_of(row.0)
+}
+
+/// Returns the events at places, in no order.
+fn rows_at(c: &mut AnyConnection, places: &[Place]) -> Result<Vec<Row>, Error> {
+    let numbers: Vec<i64> = places.iter().map(|place| place.n).collect();
+    let of_numbers = prepared::has_number(c, "load_events.n", &numbers);
+    Ok(e::load_events.filter(of_numbers).select(ROW).load(c)?)
+}
 
 fn events(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &FeedSearch,
-    places: &[Place],
+    rows: Vec<Row>,
 ) -> Result<Vec<FeedEvent>, Error> {
-    let numbers: Vec<i64> = places.iter().map(|place| place.n).collect();
-    let of_numbers = feed::has_number(c, "load_events.n", &numbers);
-    let columns = (e::load_id, e::revision, e::reference, e::organiser_id, e::carrier_id);
-    let rows: Vec<(EventRow, FeedColumns)> =
-        e::load_events.filter(of_numbers).select((EVENT_COLUMNS, columns)).load(c)?;
-    let mut rows: HashMap<i64, (EventRow, FeedColumns)> =
-        rows.into_iter().map(|row| (row.0.0, row)).collect();
     let loads = if search.with_loads {
         // As they are now, those that the caller may read.
-        let ids: BTreeSet<Id> = rows.values().map(|(_, (load, ..))| *load).collect();
+        let ids: BTreeSet<Id> = rows.iter().map(|(.., (load, ..))| *load).collect();
         list_by_ids(c, caller, &ids.into_iter().collect::<Vec<_>>())?.into_iter().collect()
     } else {
         HashMap::new()
     };
-    let in_order = places.iter().filter_map(|place| Some((*place, rows.remove(&place.n)?)));
-    let documents = in_order.map(|(place, (row, columns))| {
-        let Some(event_type) = FeedEventType::of_stored(&row.2) else {
+    let documents = rows.into_iter().map(|row| {
+        let Some(event_type) = FeedEventType::of_stored(&row.1.2) else {
             return Ok(None);
         };
-        let event = event((row, columns), event_type, &search.reader, &loads)?;
+        let place = place_of_row(&row);
+        let event = event(row, event_type, &search.reader, &loads)?;
         let event_type = format!("load.{}", event_type.stored());
         Ok(Some(FeedEvent { place, event_type, document: Json::of(&event)? }))
     });
@@ -343,7 +365,7 @@ struct ChangedId {
 }
 
 fn event(
-    (row, (load_id, revision, reference, organiser, carrier)): (EventRow, FeedColumns),
+    (_, row, (load_id, revision, reference, organiser, carrier)): Row,
     event_type: FeedEventType,
     reader: &FeedReader,
     loads: &HashMap<Id, Json>,

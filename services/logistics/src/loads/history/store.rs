@@ -237,8 +237,7 @@ pub(crate) fn names_driver(c: &AnyConnection) -> &'static str {
     }
 }
 
-/// The columns of an [`EventRow`].
-pub(crate) const EVENT_COLUMNS: (
+pub(crate) type EventColumns = (
     e::n,
     e::id,
     e::event_type,
@@ -249,7 +248,10 @@ pub(crate) const EVENT_COLUMNS: (
     e::reason,
     e::changes,
     e::text,
-) = (
+);
+
+/// The columns of an [`EventRow`].
+pub(crate) const EVENT_COLUMNS: EventColumns = (
     e::n,
     e::id,
     e::event_type,

@@ -3,7 +3,7 @@
 use chrono::{NaiveTime, Utc};
 use chrono_tz::Europe::London;
 use common::validation::ValidationErrors;
-use common::wire::{DateOrDateTime, QueryText};
+use common::wire::{DateOrDateTime, QueryId, QueryText};
 use common::{Format, PageParams, Sorting, parse_words};
 use database::{Id, Timestamp};
 use serde::Deserialize;
@@ -77,8 +77,8 @@ pub(crate) struct LoadFilters {
     commodity_ids: Vec<i32>,
     /// The ids of loads; repeated or comma-separated.
     #[serde(rename = "f:id")]
-    #[param(schema_with = load_ids, example = json!([examples::LOAD]))]
-    ids: Vec<QueryText>,
+    #[param(max_items = 200, example = json!([examples::LOAD]))]
+    ids: Vec<QueryId>,
     /// A tag, in the letters in which the load has it.
     #[serde(rename = "f:tag")]
     #[param(example = "spring")]
@@ -108,12 +108,6 @@ fn sort_by() -> Object {
     Sorting::parameter(&SORTS, &[])
 }
 
-/// Texts no longer than ids, so that a URL has room for all of them.
-fn load_ids() -> RefOr<Schema> {
-    let id = ObjectBuilder::new().schema_type(Type::String).max_length(Some(36));
-    ArrayBuilder::new().items(id).max_items(Some(200)).into()
-}
-
 fn columns() -> RefOr<Schema> {
     let column = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(COLUMNS.iter().copied()));
     ArrayBuilder::new().items(column).max_items(Some(COLUMNS.len())).into()
@@ -135,8 +129,8 @@ fn commodity_ids() -> RefOr<Schema> {
 }
 
 /// Returns an id. A text that is none matches nothing.
-fn parse_id(text: &QueryText) -> Id {
-    Id::parse(&text.0).unwrap_or(Id::NIL)
+fn parse_id(text: &str) -> Id {
+    Id::parse(text).unwrap_or(Id::NIL)
 }
 
 /// Returns when the day began in Europe/London.
@@ -176,8 +170,8 @@ impl LoadFilters {
             statuses: self.statuses.clone(),
             tag: text(&self.tag),
             created_by: text(&self.created_by),
-            ids: self.ids.iter().map(parse_id).collect(),
-            batch_id: self.batch_id.as_ref().map(parse_id),
+            ids: self.ids.iter().map(|id| parse_id(id)).collect(),
+            batch_id: self.batch_id.as_deref().map(parse_id),
             overdue_at: self.overdue.then(start_of_today),
             awaits_acceptance: self.awaits_acceptance,
             commodity_ids: self.commodity_ids.clone(),

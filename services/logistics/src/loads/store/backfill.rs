@@ -130,11 +130,14 @@ fn fill_commodities(c: &mut AnyConnection) -> Result<usize, Error> {
     Ok(database::dispatch!(c, c => diesel::sql_query(update).execute(c))?)
 }
 
+/// The condition on SQLite for loads whose documents do not show their revision or whose texts are not folded.
+const STALE_ON_SQLITE: &str = "is_stale = 1";
+
 /// The condition for loads whose documents do not show their revision: an older version stored or changed them. That of
 /// the partial index on these loads.
 fn is_stale(c: &AnyConnection) -> &'static str {
     match c {
-        AnyConnection::Sqlite(_) => "json_extract(document, '$.revision') IS NOT revision",
+        AnyConnection::Sqlite(_) => STALE_ON_SQLITE,
         AnyConnection::Postgres(_) => "(document ->> 'revision') IS DISTINCT FROM CAST(revision AS TEXT)",
     }
 }
@@ -183,6 +186,10 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
             Json(format!("{members},\"revision\":{revision},\"updatedAtUTC\":\"{updated_at}\"}}"))
         };
         diesel::update(l::loads.find(id)).set(l::document.eq(document)).execute(c)?;
+        if let AnyConnection::Sqlite(c) = c {
+            let folded = "UPDATE loads SET is_stale = 0 WHERE id = ? AND instr(reference_key, char(1)) > 0";
+            diesel::sql_query(folded).bind::<IdSql, _>(id).execute(c)?;
+        }
     }
     Ok(ids.len())
 }
@@ -191,7 +198,7 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
 /// index on these loads.
 fn is_unfolded(c: &AnyConnection) -> &'static str {
     match c {
-        AnyConnection::Sqlite(_) => "instr(reference_key, char(1)) = 0",
+        AnyConnection::Sqlite(_) => STALE_ON_SQLITE,
         AnyConnection::Postgres(_) => "strpos(reference_key, chr(1)) = 0",
     }
 }
@@ -221,7 +228,8 @@ fn fold_texts(c: &mut AnyConnection) -> Result<usize, Error> {
 /// A column to fill in: whether there are such loads, and the function that fills in some and returns their number.
 type Column = (fn(&mut AnyConnection) -> Result<bool, Error>, fn(&mut AnyConnection) -> Result<usize, Error>);
 
-/// The creator first: loads with a similar reference are found by it.
+/// The creator first: loads with a similar reference are found by it. The revision last: on SQLite, a load is up to date
+/// then.
 const COLUMNS: [Column; 5] = [
     (has_unknown_creators, fill_creators),
     (has_unfolded, fold_texts),

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use common::Error;
-use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql, shared_now};
-use diesel::dsl::sql;
+use database::{AnyConnection, Id, IdSql, Json, Timestamp, TimestampSql, prepared, shared_now};
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Bool, Text};
+use diesel::sql_types::{Array, BigInt, Text};
 use serde::Serialize;
 use uuid::Uuid;
 use webhooks::{Emitted, MAX_DELIVERIES, Subject};
@@ -112,19 +111,9 @@ fn matching_searches(
     if ids.is_empty() {
         return Ok(HashMap::new());
     }
-    let rows = s::saved_searches.filter(s::notify);
-    // One value for all ids: the statements stay prepared.
-    let rows: Vec<MatchingSearch> = match c {
-        AnyConnection::Postgres(c) => {
-            rows.filter(s::id.eq_any(&ids)).select(MatchingSearch::as_select()).load(c)?
-        }
-        AnyConnection::Sqlite(c) => {
-            let ids: Vec<_> = ids.iter().map(|id| id.0.simple()).collect();
-            let among = sql::<Bool>("saved_searches.id IN (SELECT unhex(value) FROM json_each(");
-            let among = among.bind::<Text, _>(Json::of(&ids)?.0).sql("))");
-            rows.filter(among).select(MatchingSearch::as_select()).load(c)?
-        }
-    };
+    let ids: Vec<Id> = ids.into_iter().collect();
+    let rows = s::saved_searches.filter(s::notify).filter(prepared::has_id(c, "saved_searches.id", &ids));
+    let rows: Vec<MatchingSearch> = rows.select(MatchingSearch::as_select()).load(c)?;
     Ok(rows.into_iter().map(|row| (row.id, row)).collect())
 }
 

@@ -1,0 +1,16 @@
+-- Whether an older release stored or changed the load, so that its document does not show its revision or its texts are
+-- not folded. This column replaces two indexes with functions in their conditions: to insert a row into such an index,
+-- SQLite first copies each page that the statement changes.
+ALTER TABLE loads ADD COLUMN is_stale INTEGER NOT NULL DEFAULT 1;
+DROP INDEX loads_stale_revision;
+DROP INDEX loads_unfolded;
+UPDATE loads SET is_stale = 0
+    WHERE json_extract(document, '$.revision') IS revision AND instr(reference_key, char(1)) > 0;
+CREATE INDEX loads_stale ON loads (id) WHERE is_stale = 1;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('loads', 'loads_stale', '1 1');
+CREATE TRIGGER loads_made_stale AFTER UPDATE OF document, reference_key ON loads
+    WHEN NEW.is_stale = 0
+        AND (json_extract(NEW.document, '$.revision') IS NOT NEW.revision OR instr(NEW.reference_key, char(1)) = 0)
+BEGIN
+    UPDATE loads SET is_stale = 1 WHERE id = NEW.id;
+END;
