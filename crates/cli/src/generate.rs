@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::{Failure, of_file, plain};
 use crate::openapi::{Document, Operation, documents};
@@ -100,7 +100,11 @@ fn bruno(operation: &Operation<'_>) -> String {
             // An optional parameter is listed, and switched off. A colon ends a name that is not quoted.
             let off = if definition["required"] == true { "" } else { "~" };
             let quote = if name.contains(':') { "\"" } else { "" };
-            let _ = writeln!(lines, "  {off}{quote}{name}{quote}: {}", plain(&definition["example"]));
+            let example = match &definition["example"] {
+                Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
+                example => plain(example),
+            };
+            let _ = writeln!(lines, "  {off}{quote}{name}{quote}: {example}");
         }
         if !lines.is_empty() {
             let _ = write!(text, "\n{block} {{\n{lines}}}\n");

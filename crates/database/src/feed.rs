@@ -11,7 +11,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-use crate::prepared::{ConstantSql, constant};
+use crate::prepared::ConstantSql;
 use crate::{AnyConnection, Error};
 use schema::feed_base;
 
@@ -28,8 +28,7 @@ mod schema {
 pub const SQLITE_POSITION: i64 = 1;
 
 /// The first id above those of the transactions that have ended, on PostgreSQL.
-const NEXT_TRANSACTION: ConstantSql<BigInt> =
-    constant("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
+const NEXT_TRANSACTION: ConstantSql = ConstantSql("pg_snapshot_xmax(pg_current_snapshot())::text::bigint");
 
 /// The position before which no event can appear any more.
 const POSITION: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
@@ -68,7 +67,7 @@ const POSITION_IF_DISTRIBUTED: &str = concat!(
 /// Those of the database.
 pub fn first_unsettled_position(c: &mut AnyConnection) -> Result<i64, Error> {
     let position = if c.is_distributed() { POSITION_IF_DISTRIBUTED } else { POSITION };
-    Ok(diesel::select(constant::<BigInt>(position)).get_result(c)?)
+    Ok(diesel::select(ConstantSql(position)).get_result(c)?)
 }
 
 /// Returns what is added to the ids of transactions, on PostgreSQL.

@@ -1,43 +1,33 @@
-//! Parts of statements that a connection prepares once, unlike statements with `eq_any` on SQLite and with
-//! `diesel::dsl::sql`: preparing one takes as long as reading a hundred events.
+//! Parts of statements that a connection prepares once. Statements with `diesel::dsl::sql`, and on SQLite with `eq_any`,
+//! are prepared for each call, which takes as long as reading a hundred events.
 
-use std::marker::PhantomData;
-
-use diesel::expression::{TypedExpressionType, ValidGrouping, is_aggregate};
+use diesel::expression::ValidGrouping;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::{BigInt, Bool, Text};
+use serde::Serialize;
 
 use crate::{AnyConnection, Id, MultiBackend};
 
 /// A constant SQL expression.
-#[derive(Clone, Copy, Debug)]
-pub struct ConstantSql<T>(&'static str, PhantomData<T>);
+#[derive(Clone, Copy, Debug, ValidGrouping)]
+pub(crate) struct ConstantSql(pub(crate) &'static str);
 
-/// Returns a constant SQL expression.
-pub const fn constant<T>(sql: &'static str) -> ConstantSql<T> {
-    ConstantSql(sql, PhantomData)
+impl Expression for ConstantSql {
+    type SqlType = BigInt;
 }
 
-impl<T: TypedExpressionType> Expression for ConstantSql<T> {
-    type SqlType = T;
-}
+impl<Q> AppearsOnTable<Q> for ConstantSql {}
 
-impl<T, G> ValidGrouping<G> for ConstantSql<T> {
-    type IsAggregate = is_aggregate::Never;
-}
+impl<Q> SelectableExpression<Q> for ConstantSql {}
 
-impl<T: TypedExpressionType, Q> AppearsOnTable<Q> for ConstantSql<T> {}
-
-impl<T: TypedExpressionType, Q> SelectableExpression<Q> for ConstantSql<T> {}
-
-impl<T> QueryId for ConstantSql<T> {
+impl QueryId for ConstantSql {
     type QueryId = ();
     /// The cache of statements uses the text as the key.
     const HAS_STATIC_QUERY_ID: bool = false;
 }
 
-impl<T> QueryFragment<MultiBackend> for ConstantSql<T> {
+impl QueryFragment<MultiBackend> for ConstantSql {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, MultiBackend>) -> QueryResult<()> {
         out.push_sql(self.0);
         Ok(())
@@ -100,7 +90,7 @@ pub fn has_id(c: &AnyConnection, column: &'static str, ids: &[Id]) -> IsOneOf {
 }
 
 /// The condition for rows whose text, in this column, is one of these.
-pub fn has_text(c: &AnyConnection, column: &'static str, texts: &[String]) -> IsOneOf {
+pub fn has_text<T: AsRef<str> + Serialize>(c: &AnyConnection, column: &'static str, texts: &[T]) -> IsOneOf {
     let sql = match c {
         AnyConnection::Sqlite(_) => ON_SQLITE,
         AnyConnection::Postgres(_) => (" = ANY (ARRAY(SELECT json_array_elements_text(CAST(", " AS JSON))))"),

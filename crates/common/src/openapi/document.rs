@@ -105,7 +105,7 @@ pub(crate) fn add_text_schemas(document: &mut Value) -> anyhow::Result<()> {
             }
         )+ };
     }
-    add!(DateOrDateTime, Name, LongText, Postcode, Reference, Registration, Tag, QueryText, QueryId);
+    add!(DateOrDateTime, Name, LongText, Postcode, Reference, Registration, Tag, QueryText, ListedId);
     Ok(())
 }
 

@@ -13,8 +13,8 @@ pub(crate) use normalize::{is_blank, without_invisible};
 pub use postcode::is_eircode;
 pub(crate) use text::pattern_message;
 pub use text::{
-    Breed, DateOrDateTime, ExternalId, ID_MESSAGE, LongText, Message, NAME_MESSAGE, Name, Note, Postcode,
-    QueryId, QueryText, Reason, Reference, Registration, StoredId, Tag,
+    Breed, DateOrDateTime, ExternalId, ID_MESSAGE, ListedId, LongText, Message, NAME_MESSAGE, Name, Note,
+    Postcode, QueryText, Reason, Reference, Registration, StoredId, Tag,
 };
 
 /// The response of operations that return no resource.

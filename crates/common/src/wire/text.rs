@@ -136,7 +136,7 @@ text!(
 text!(
     /// An id in a list of a query parameter, in which other texts find nothing: up to 36 characters, as UUIDs have, so
     /// that a URL has room for the list.
-    QueryId, 0..=36, LINE, Line
+    ListedId, 0..=36, LINE, Line
 );
 
 /// A postcode: up to 20 characters. Postcodes of the UK and Ireland are normalized when they are deserialized.

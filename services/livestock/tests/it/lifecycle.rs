@@ -193,6 +193,20 @@ testkit::on_both! {
         assert_eq!(search(&app, &farm, "isWishlisted=true").await.len(), 2);
     }
 
+    async fn listings_of_a_long_wishlist_are_marked(backend) {
+        let (app, farm) = (start(backend).await, User::of("farm"));
+        let unwanted = create(&app, &farm, &full()).await;
+        for _ in 0..31 {
+            let id = create(&app, &farm, &full()).await;
+            app.call("PUT", &format!("/v1/listings/{id}/wishlist")).by(&farm).send().await.ok();
+        }
+        let found = app.get("/v1/listings?limit=40").by(&farm).send().await.ok();
+        for listing in found.as_array().unwrap() {
+            assert_eq!(listing["isWishlisted"], listing["id"] != unwanted);
+        }
+        assert_eq!(search(&app, &farm, "isWishlisted=true&limit=40").await.len(), 31);
+    }
+
     async fn one_of_many_concurrent_closings_wins(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         let id = create(&app, &farm, &full()).await;

@@ -70,7 +70,8 @@ impl StoredLoad {
     }
 
     /// Returns true if the caller may reopen the load: acts for its organiser, for the party that created a cancelled
-    /// load, or for the carrier that created a load whose organiser has no id, or is an `admin`.
+    /// load, or for the carrier that created a load whose organiser has no id, or is an `admin`. A creator that is no
+    /// party any more only reads it.
     pub(crate) fn is_reopened_by(&self, caller: &Caller) -> bool {
         let is_creator = self.created_by.as_ref().is_some_and(|id| caller.acts_for(id));
         let has_organiser = self.load.organiser.as_ref().is_some_and(|organiser| organiser.id.is_some());

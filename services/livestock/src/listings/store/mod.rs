@@ -331,7 +331,7 @@ pub(crate) fn is_of_suspended(c: &mut AnyConnection, id: Id) -> Result<bool, Err
     Ok(diesel::select(diesel::dsl::exists(of_suspended)).get_result(c)?)
 }
 
-/// Of a shorter wishlist, all listings are read, which costs less than to look up those of a page.
+/// On SQLite, a shorter wishlist is read as a whole: this costs less than looking up the listings of a page in it.
 const MANY_WISHES: u8 = 30;
 
 /// Appends to documents of listings whether they are on the caller's wishlist.
@@ -345,9 +345,12 @@ pub(super) fn mark_wishlisted<'a>(
         return Ok(());
     }
     let wishes = || w::wishlists.filter(w::user_id.eq(&caller.user_id)).select(w::listing_id);
-    let mut found: Vec<Id> = wishes().limit(MANY_WISHES.into()).load(c)?;
-    if found.len() >= usize::from(MANY_WISHES) {
-        let ids: Vec<Id> = documents.iter().map(|(id, _)| *id).collect();
+    let ids: Vec<Id> = documents.iter().map(|(id, _)| *id).collect();
+    let mut found: Vec<Id> = match c {
+        AnyConnection::Postgres(c) => wishes().filter(w::listing_id.eq_any(&ids)).load(c)?,
+        AnyConnection::Sqlite(c) => wishes().limit(MANY_WISHES.into()).load(c)?,
+    };
+    if found.len() >= usize::from(MANY_WISHES) && matches!(c, AnyConnection::Sqlite(_)) {
         found = wishes().filter(prepared::has_id(c, "wishlists.listing_id", &ids)).load(c)?;
     }
     let found: HashSet<Id> = found.into_iter().collect();

@@ -1,4 +1,4 @@
-DROP TRIGGER loads_made_stale;
+DROP TRIGGER loads_staleness_kept;
 DROP INDEX loads_stale;
 CREATE INDEX loads_stale_revision ON loads (id) WHERE json_extract(document, '$.revision') IS NOT revision;
 CREATE INDEX loads_unfolded ON loads (id) WHERE instr(reference_key, char(1)) = 0;

@@ -8,9 +8,11 @@ UPDATE loads SET is_stale = 0
     WHERE json_extract(document, '$.revision') IS revision AND instr(reference_key, char(1)) > 0;
 CREATE INDEX loads_stale ON loads (id) WHERE is_stale = 1;
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('loads', 'loads_stale', '1 1');
-CREATE TRIGGER loads_made_stale AFTER UPDATE OF document, reference_key ON loads
-    WHEN NEW.is_stale = 0
-        AND (json_extract(NEW.document, '$.revision') IS NOT NEW.revision OR instr(NEW.reference_key, char(1)) = 0)
+CREATE TRIGGER loads_staleness_kept AFTER UPDATE OF document, reference_key, revision ON loads
+    WHEN NEW.is_stale
+        <> (json_extract(NEW.document, '$.revision') IS NOT NEW.revision OR instr(NEW.reference_key, char(1)) = 0)
 BEGIN
-    UPDATE loads SET is_stale = 1 WHERE id = NEW.id;
+    UPDATE loads
+        SET is_stale = (json_extract(document, '$.revision') IS NOT revision OR instr(reference_key, char(1)) = 0)
+        WHERE id = NEW.id;
 END;

@@ -18,7 +18,7 @@ use crate::loads::party::{KnownParty, PartyNames};
 /// The most transactions that take contacts from events before a request reads them.
 const MAX_TURNS: usize = 10;
 
-/// How long a replica remembers what it read of an organisation, which may call another replica meanwhile.
+/// How long a replica remembers what it read of an organisation. Meanwhile, the organisation may call another replica.
 const REMEMBERED_FOR: Duration = Duration::from_secs(10);
 /// The most organisations of which a replica remembers this.
 const MAX_REMEMBERED: u64 = 10_000;
@@ -28,7 +28,7 @@ const MAX_REMEMBERED: u64 = 10_000;
 pub(crate) struct AddressBook {
     db: Database,
     callers: Arc<KnownCallers>,
-    /// The organisations that requests named in the last [`REMEMBERED_FOR`], whom this replica has not seen.
+    /// What was read of organisations in the last [`REMEMBERED_FOR`], without what only the caller's address book says.
     read: Cache<String, KnownParty>,
 }
 
@@ -73,8 +73,11 @@ impl AddressBook {
         let mut found = HashMap::new();
         if !lacks_names {
             for id in &ids {
-                if self.callers.name_of(ContactKind::Organisation, id).is_some() {
-                    found.insert(id.clone(), KnownParty::default());
+                if let Some(name) = self.callers.name_of(ContactKind::Organisation, id) {
+                    found.insert(
+                        id.clone(),
+                        KnownParty { is_known: true, name: Some(name), contact_name: None },
+                    );
                 } else if let Some(party) = self.read.get(id).await {
                     found.insert(id.clone(), party);
                 }

@@ -41,7 +41,8 @@ pub(super) fn only_new(
     let mut known: HashMap<(String, String), (Option<String>, i32)> = HashMap::new();
     for kind in [ContactKind::Organisation, ContactKind::Driver] {
         let ids: Vec<&str> = callers.iter().filter(|seen| seen.kind == kind).map(|seen| &*seen.id).collect();
-        let of_kind = s::known_callers.filter(s::kind.eq(Kind::from(kind))).filter(s::id.eq_any(ids));
+        let of_kind = s::known_callers.filter(s::kind.eq(Kind::from(kind)));
+        let of_kind = of_kind.filter(prepared::has_text(c, "known_callers.id", &ids));
         let rows: Vec<(String, String, Option<String>, i32)> =
             of_kind.select((s::kind, s::id, s::name, s::written_on)).load(c)?;
         known.extend(rows.into_iter().map(|(kind, id, name, day)| ((kind, id), (name, day))));

@@ -1,8 +1,8 @@
 //! Queries on the feed.
 //!
 //! A page reads the next events from one index for each column with readers. A page of some types, or of a driver,
-//! reads the places of the next events first, and then those that it shows. The number of places is limited, so it may
-//! have fewer events than its limit and `more`.
+//! reads the places of the next events first, and then those that it shows. The number of places is limited, so such a
+//! page may have fewer events than its limit although `more` is true.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -151,8 +151,8 @@ impl FeedSearch {
         Ok(FeedPage { events: events(c, caller, self, rows)?, next, more: false })
     }
 
-    /// Returns the first events of a span, up to `limit`; the place where the next page begins, and whether that may
-    /// have events. Those of some types, or of a driver, are among the next 2,000.
+    /// Returns up to `limit` events, the first of a span; where the next page begins; and whether there may be more. Those
+    /// of some types, or of a driver, are among the next 2,000.
     fn rows(
         &self,
         c: &mut AnyConnection,

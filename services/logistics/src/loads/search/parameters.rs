@@ -3,7 +3,7 @@
 use chrono::{NaiveTime, Utc};
 use chrono_tz::Europe::London;
 use common::validation::ValidationErrors;
-use common::wire::{DateOrDateTime, QueryId, QueryText};
+use common::wire::{DateOrDateTime, ListedId, QueryText};
 use common::{Format, PageParams, Sorting, parse_words};
 use database::{Id, Timestamp};
 use serde::Deserialize;
@@ -78,7 +78,7 @@ pub(crate) struct LoadFilters {
     /// The ids of loads; repeated or comma-separated.
     #[serde(rename = "f:id")]
     #[param(max_items = 200, example = json!([examples::LOAD]))]
-    ids: Vec<QueryId>,
+    ids: Vec<ListedId>,
     /// A tag, in the letters in which the load has it.
     #[serde(rename = "f:tag")]
     #[param(example = "spring")]

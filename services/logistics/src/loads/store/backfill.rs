@@ -130,12 +130,12 @@ fn fill_commodities(c: &mut AnyConnection) -> Result<usize, Error> {
     Ok(database::dispatch!(c, c => diesel::sql_query(update).execute(c))?)
 }
 
-/// The condition on SQLite for loads whose documents do not show their revision or whose texts are not folded.
+/// The condition on SQLite for loads that lack either: a trigger keeps the column.
 const STALE_ON_SQLITE: &str = "is_stale = 1";
 
 /// The condition for loads whose documents do not show their revision: an older version stored or changed them. That of
-/// the partial index on these loads.
-fn is_stale(c: &AnyConnection) -> &'static str {
+/// the partial index on these loads. On SQLite, also for loads whose texts are not folded.
+fn lacks_revision(c: &AnyConnection) -> &'static str {
     match c {
         AnyConnection::Sqlite(_) => STALE_ON_SQLITE,
         AnyConnection::Postgres(_) => "(document ->> 'revision') IS DISTINCT FROM CAST(revision AS TEXT)",
@@ -144,7 +144,7 @@ fn is_stale(c: &AnyConnection) -> &'static str {
 
 /// Returns true if there are loads whose documents do not show their revision.
 fn has_stale_revisions(c: &mut AnyConnection) -> Result<bool, Error> {
-    let stale = l::loads.filter(sql::<Bool>(is_stale(c))).order(l::id).select(l::id);
+    let stale = l::loads.filter(sql::<Bool>(lacks_revision(c))).order(l::id).select(l::id);
     Ok(stale.first::<Id>(c).optional()?.is_some())
 }
 
@@ -160,19 +160,20 @@ struct StoredDocument {
 }
 
 /// Events that raise no revision.
-const SENDINGS: [&str; 3] = ["sent_to_driver", "sent_to_carrier", "released"];
+const WITHOUT_REVISION: [&str; 4] = ["sent_to_driver", "sent_to_carrier", "released", "noted"];
 
 /// Fills in the revisions of up to [`BACKFILL_SIZE`] documents, with the time of the last change. Returns the number of
 /// loads.
 fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
     let stale = format!(
         "SELECT id, revision, created_at, document, batch_id FROM loads WHERE {} ORDER BY id LIMIT {BACKFILL_SIZE}{}",
-        is_stale(c),
+        lacks_revision(c),
         c.skip_locked()
     );
     let loads: Vec<StoredDocument> = diesel::sql_query(stale).load(c)?;
     let ids: Vec<Id> = loads.iter().map(|load| load.id).collect();
-    let changes = e::load_events.filter(e::load_id.eq_any(&ids)).filter(e::event_type.ne_all(SENDINGS));
+    let changes =
+        e::load_events.filter(e::load_id.eq_any(&ids)).filter(e::event_type.ne_all(WITHOUT_REVISION));
     let changes = changes.order(e::n).select((e::load_id, e::at));
     let last_changes: HashMap<Id, Timestamp> = changes.load::<(Id, Timestamp)>(c)?.into_iter().collect();
     for StoredDocument { id, revision, created_at, document, batch_id } in loads {
@@ -186,16 +187,12 @@ fn fill_revisions(c: &mut AnyConnection) -> Result<usize, Error> {
             Json(format!("{members},\"revision\":{revision},\"updatedAtUTC\":\"{updated_at}\"}}"))
         };
         diesel::update(l::loads.find(id)).set(l::document.eq(document)).execute(c)?;
-        if let AnyConnection::Sqlite(c) = c {
-            let folded = "UPDATE loads SET is_stale = 0 WHERE id = ? AND instr(reference_key, char(1)) > 0";
-            diesel::sql_query(folded).bind::<IdSql, _>(id).execute(c)?;
-        }
     }
     Ok(ids.len())
 }
 
 /// The condition for loads whose texts are not folded: an older version stored or changed them. That of the partial
-/// index on these loads.
+/// index on these loads. On SQLite, also for loads whose documents do not show their revision.
 fn is_unfolded(c: &AnyConnection) -> &'static str {
     match c {
         AnyConnection::Sqlite(_) => STALE_ON_SQLITE,
@@ -228,8 +225,7 @@ fn fold_texts(c: &mut AnyConnection) -> Result<usize, Error> {
 /// A column to fill in: whether there are such loads, and the function that fills in some and returns their number.
 type Column = (fn(&mut AnyConnection) -> Result<bool, Error>, fn(&mut AnyConnection) -> Result<usize, Error>);
 
-/// The creator first: loads with a similar reference are found by it. The revision last: on SQLite, a load is up to date
-/// then.
+/// The creator first: loads with a similar reference are found by it.
 const COLUMNS: [Column; 5] = [
     (has_unknown_creators, fill_creators),
     (has_unfolded, fold_texts),

@@ -329,7 +329,8 @@ impl Model {
     }
 
     pub(super) fn reopen(&mut self, by: &str, reason: &str) -> u16 {
-        let as_creator = by == self.creator && self.status == "cancelled";
+        // A creator that is no longer the carrier only reads the load.
+        let as_creator = by == self.creator && self.is_party(by) && self.status == "cancelled";
         if by != "admin" && by != ORGANISER && !as_creator {
             return 403;
         }
