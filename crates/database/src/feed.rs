@@ -9,7 +9,6 @@
 //! database was moved to a cluster with smaller ids.
 
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 
 use crate::prepared::ConstantSql;
 use crate::{AnyConnection, Error};
