@@ -1,5 +1,5 @@
-//! Parts of statements that a connection prepares once. Statements with `diesel::dsl::sql`, and on SQLite with `eq_any`,
-//! are prepared for each call, which takes as long as reading a hundred events.
+//! Parts of statements that a connection prepares once. Statements with `diesel::dsl::sql`, and on SQLite with
+//! `eq_any`, are prepared for each call, which takes as long as reading a hundred events.
 
 use diesel::expression::ValidGrouping;
 use diesel::prelude::*;

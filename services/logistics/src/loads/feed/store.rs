@@ -151,8 +151,8 @@ impl FeedSearch {
         Ok(FeedPage { events: events(c, caller, self, rows)?, next, more: false })
     }
 
-    /// Returns up to `limit` events, the first of a span; where the next page begins; and whether there may be more. Those
-    /// of some types, or of a driver, are among the next 2,000.
+    /// Returns up to `limit` events, the first of a span; where the next page begins; and whether there may be more.
+    /// Those of some types, or of a driver, are among the next 2,000.
     fn rows(
         &self,
         c: &mut AnyConnection,

@@ -177,8 +177,8 @@ impl<'a> Creation<'a> {
 /// Inserts a load on SQLite, with one text for all loads, which is prepared once.
 ///
 /// `OR FAIL` does not undo what a failed statement changed, which its transaction does. Otherwise SQLite saves about
-/// ten pages before each statement, because the table has triggers; this costs a third of the time of an import. For the
-/// same reason, the indexes of the table have no functions.
+/// ten pages before each statement, because the table has triggers; this costs a third of the time of an import. For
+/// the same reason, the indexes of the table have no functions.
 pub(super) struct InsertLoad<'a>(pub(super) &'a LoadRow);
 
 impl QueryId for InsertLoad<'_> {

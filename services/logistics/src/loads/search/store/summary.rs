@@ -15,8 +15,8 @@ use crate::loads::search::summary::{
 };
 use crate::schema::loads::dsl as l;
 
-/// The status is in the indexes that have all that sums need: `loads_organiser_delivery` and `loads_carrier_delivery` on
-/// SQLite, `loads_organiser_sums_by_date` and `loads_carrier_sums_by_date` on PostgreSQL.
+/// The status is in the indexes that have all that sums need: `loads_organiser_delivery` and `loads_carrier_delivery`
+/// on SQLite, `loads_organiser_sums_by_date` and `loads_carrier_sums_by_date` on PostgreSQL.
 const NOT_CANCELLED: &str = "loads.status <> 'cancelled'";
 
 /// Reads the sums of the matches of a search, with one statement, and the names of groups.
