@@ -123,6 +123,18 @@ const SEARCHES: &[(&str, &str, &str, bool)] = &[
     ),
 ];
 
+/// A function in an index lets SQLite copy each page that the insert of a load changes (`InsertLoad`).
+#[test]
+fn indexes_of_loads_have_no_functions() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        let indexes = "sqlite_schema WHERE tbl_name = 'loads' AND type = 'index'";
+        assert!(app.database.count(indexes) > 10);
+        let has_function = "(sql GLOB '*[a-z](*' OR instr(sql, '->') > 0)";
+        assert_eq!(app.database.count(&format!("{indexes} AND {has_function}")), 0);
+    });
+}
+
 #[test]
 fn statements_use_indexes() {
     testkit::block_on(async {
