@@ -167,7 +167,7 @@ fn manifests() {
         tests/e/Cargo.toml: [dependencies]
         tests/e/Cargo.toml: testkit.workspace = true
         crates/a/src/lib.rs: #![allow(unsafe_code)]
-        crates/database/src/sqlite/mapped_vfs.rs: #![allow(unsafe_code)]
+        crates/database/src/sqlite/vfs.rs: #![allow(unsafe_code)]
         deploy/a.yml: image: a:${DROVER_VERSION-1.2.0}
         deploy/a.yml: - {name: a, newTag: 1.1.0}
         "#,

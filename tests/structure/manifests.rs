@@ -31,7 +31,7 @@ pub fn versions(files: &Files) -> Vec<String> {
 const XTASK: &str = "crates/xtask/Cargo.toml";
 /// The only modules with unsafe code.
 const UNSAFE_MODULES: [&str; 2] =
-    ["crates/database/src/sqlite/mapped_vfs.rs", "crates/common/src/service/allocator.rs"];
+    ["crates/database/src/sqlite/vfs.rs", "crates/common/src/service/allocator.rs"];
 
 /// Returns the lines of other modules that allow unsafe code.
 pub fn unsafe_code(files: &Files) -> Vec<String> {

@@ -8,14 +8,16 @@ mod requests;
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::future::Future;
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ContentEncoding};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, Responder};
 use database::feed::{SQLITE_POSITION, next_position, settled_position};
-use database::{AnyConnection, Database, Json};
+use database::{AnyConnection, Database};
 use futures_util::stream;
+use serde::Serialize;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, broadcast};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -99,22 +101,55 @@ impl Place {
     }
 }
 
-/// An event as responses show it.
-#[derive(Clone, Debug)]
-pub struct FeedEvent {
+/// Events as responses show them, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct FeedEvents {
+    /// The documents of all events, each after a comma.
+    documents: String,
+    events: Vec<FeedEvent>,
+}
+
+/// An event of [`FeedEvents`].
+#[derive(Clone, Copy, Debug)]
+struct FeedEvent {
     /// Where the feed goes on after the event.
-    pub place: Place,
+    place: Place,
     /// Member `type`.
-    pub event_type: String,
-    /// The event.
-    pub document: Json,
+    event_type: &'static str,
+    /// Where its document ends.
+    end: usize,
+}
+
+impl FeedEvents {
+    /// Adds an event, after which the feed goes on at `place`.
+    ///
+    /// # Errors
+    /// 500 if the event cannot be serialized.
+    pub fn push(
+        &mut self,
+        place: Place,
+        event_type: &'static str,
+        event: &impl Serialize,
+    ) -> Result<(), Error> {
+        self.documents.push(',');
+        self.documents.push_str(&serde_json::to_string(event)?);
+        self.events.push(FeedEvent { place, event_type, end: self.documents.len() });
+        Ok(())
+    }
+
+    /// Returns the place, the type and the document of each event.
+    fn iter(&self) -> impl Iterator<Item = (Place, &'static str, &str)> {
+        let begins = iter::once(0).chain(self.events.iter().map(|event| event.end));
+        let events = self.events.iter().zip(begins);
+        events.map(|(event, begin)| (event.place, event.event_type, &self.documents[begin + 1..event.end]))
+    }
 }
 
 /// A page of the feed.
 #[derive(Clone, Debug)]
 pub struct FeedPage {
-    /// Oldest first.
-    pub events: Vec<FeedEvent>,
+    /// The events of the page.
+    pub events: FeedEvents,
     /// Where the next page begins.
     pub next: Place,
     /// Whether the next page may have events already.
@@ -124,37 +159,30 @@ pub struct FeedPage {
 impl FeedPage {
     /// Returns a page without events.
     pub fn empty(next: Place) -> Self {
-        Self { events: Vec::new(), next, more: false }
+        Self { events: FeedEvents::default(), next, more: false }
     }
 
     /// Ends the page after the events that have so many bytes, at least one.
     #[must_use]
     fn cut(mut self, bytes: usize) -> Self {
-        let mut sum = 0;
-        let fits = self.events.iter().take_while(|event| {
-            sum += event.document.0.len();
-            sum <= bytes
-        });
+        let events = &mut self.events.events;
+        // Without the commas.
+        let fits = events.iter().zip(1..).take_while(|(event, commas)| event.end - commas <= bytes);
         let kept = fits.count().max(1);
-        if kept < self.events.len() {
-            self.events.truncate(kept);
+        if kept < events.len() {
+            events.truncate(kept);
             self.more = true;
-            self.next = self.events.last().map_or(self.next, |event| event.place);
+            self.next = events.last().map_or(self.next, |event| event.place);
         }
         self
     }
 
     /// Returns the document of the response.
     pub fn into_document(self) -> String {
-        let length: usize = self.events.iter().map(|event| event.document.0.len() + 1).sum();
-        let mut document = String::with_capacity(length + 100);
+        let mut document = String::with_capacity(self.events.documents.len() + 100);
         document.push_str(r#"{"events":["#);
-        for (index, event) in self.events.iter().enumerate() {
-            if index > 0 {
-                document.push(',');
-            }
-            document.push_str(&event.document.0);
-        }
+        let kept = self.events.events.last().map_or(0, |event| event.end);
+        document.push_str(self.events.documents.get(1..kept).unwrap_or_default());
         let _ = write!(document, r#"],"cursor":"{}","more":{}}}"#, self.next.encode(), self.more);
         document
     }
@@ -339,7 +367,7 @@ impl Feed {
         loop {
             let page = read(place).await?;
             // Without events but with `more`, the client asks again at once: no request reads the feed for long.
-            if !page.events.is_empty() || page.more {
+            if !page.events.events.is_empty() || page.more {
                 return Ok(page);
             }
             place = page.next;
@@ -507,8 +535,8 @@ impl StreamState {
         self.place = page.next;
         self.more = page.more;
         let mut part = String::new();
-        for FeedEvent { place, event_type, document } in page.events {
-            let (cursor, data) = (place.encode(), document.0);
+        for (place, event_type, data) in page.events.iter() {
+            let cursor = place.encode();
             let _ = write!(part, "id: {cursor}\nevent: {event_type}\ndata: {data}\n\n");
         }
         part.into_bytes()
@@ -529,23 +557,28 @@ impl Responder for EventStream {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::Value;
 
     use super::*;
 
     #[test]
     fn a_page_is_cut_after_an_event() {
-        let event = |n: i64| FeedEvent {
-            place: Place { position: 1, n },
-            event_type: "x".to_owned(),
-            document: Json("x".repeat(10)),
-        };
         let end = Place { position: 9, n: 9 };
-        let page = || FeedPage { events: (1..=3).map(event).collect(), next: end, more: false };
+        let page = || {
+            let mut events = FeedEvents::default();
+            for n in 1..=3 {
+                events.push(Place { position: 1, n }, "x", &"x".repeat(8)).unwrap();
+            }
+            FeedPage { events, next: end, more: false }
+        };
         for (bytes, kept, next, more) in
             [(0, 1, 1, true), (20, 2, 2, true), (29, 2, 2, true), (30, 3, 9, false)]
         {
             let cut = page().cut(bytes);
-            assert_eq!((cut.events.len(), cut.next.n, cut.more), (kept, next, more), "{bytes}");
+            assert_eq!((cut.events.iter().count(), cut.next.n, cut.more), (kept, next, more), "{bytes}");
+            assert!(cut.events.iter().all(|(_, _, document)| document == r#""xxxxxxxx""#), "{cut:?}");
+            let document: Value = serde_json::from_str(&cut.into_document()).unwrap();
+            assert_eq!(document["events"].as_array().map(Vec::len), Some(kept), "{bytes}");
         }
         assert_eq!(FeedPage::empty(end).cut(0).next, end);
     }

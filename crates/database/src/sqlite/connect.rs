@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 
-use super::mapped_vfs;
+use super::vfs;
 use crate::Error;
 
 /// Time that a statement of SQLite waits for a lock.
@@ -27,7 +27,7 @@ pub(crate) enum SqliteMode {
 
 /// Opens a SQLite file in WAL mode. Every commit is synced to disk before it returns.
 pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnection, Error> {
-    let mut connection = SqliteConnection::establish(&sqlite_name(path, mode)).map_err(|e| {
+    let mut connection = SqliteConnection::establish(&sqlite_name(path)).map_err(|e| {
         Error::Setup(format!(
             "cannot open the database {}: {e}: check that the folder and the file can be written",
             path.display()
@@ -36,7 +36,8 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
     // - temp_store: a statement journal holds a copy of every page that a large write changes. That is hundreds of MB,
     //   so the writer keeps it in a file.
     // - cache_size, in KiB: readers use the memory map and cache only pages beyond it.
-    // - mmap_size: readers keep the map when others commit. See [`mapped_vfs`].
+    // - mmap_size: readers keep the map when others commit. See [`vfs`].
+    // - synchronous: without FULL, others could read a commit before [`vfs`] has written it to the log.
     // - wal_autocheckpoint: the writer's thread makes better checkpoints.
     // - secure_delete: deleted rows may hold tokens and are overwritten in the database file. FAST overwrites them in
     //   pages that remain in use, at no measurable cost. ON also overwrites pages that become free, which halves the
@@ -45,7 +46,7 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
         SqliteMode::QueryOnly => ("ON", "MEMORY", 8192, "OFF"),
         SqliteMode::ReadWrite => ("OFF", "FILE", 65536, "FAST"),
     };
-    let (busy_timeout, map) = (BUSY_TIMEOUT.as_millis(), mapped_vfs::MAX_MAPPED_BYTES);
+    let (busy_timeout, map) = (BUSY_TIMEOUT.as_millis(), vfs::MAX_MAPPED_BYTES);
     connection
         .batch_execute(&format!(
             "PRAGMA busy_timeout={busy_timeout}; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;
@@ -63,10 +64,10 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
     Ok(connection)
 }
 
-/// Returns the name under which SQLite opens a file. Readers use [`mapped_vfs`], which only a URI can name.
-fn sqlite_name(path: &Path, mode: SqliteMode) -> String {
+/// Returns the name under which SQLite opens a file with [`vfs`], which only a URI can name.
+fn sqlite_name(path: &Path) -> String {
     let name = path.to_string_lossy();
-    match mapped_vfs::name().filter(|_| mode == SqliteMode::QueryOnly) {
+    match vfs::name() {
         None => name.into_owned(),
         Some(vfs) => {
             // An absolute path comes after the empty name of a host.

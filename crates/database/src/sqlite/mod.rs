@@ -4,7 +4,7 @@ pub(crate) mod backup;
 mod checkpoints;
 mod connect;
 mod files;
-mod mapped_vfs;
+mod vfs;
 mod writer;
 
 pub(crate) use checkpoints::checkpoint;

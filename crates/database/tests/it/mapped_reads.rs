@@ -1,4 +1,5 @@
-//! Readers beside commits: their memory map stays, and they see every commit.
+//! The VFS of SQLite's connections: the memory map of readers stays while others commit, they see every commit, and a
+//! transaction reads back what it wrote to the log.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,15 +14,17 @@ use testkit::{Backend, TestDatabase, block_on};
 
 use crate::support::{Thing, add, insert, migrations, names, open, options, things};
 
-/// Adds things whose documents fill some pages with their number, in one commit.
+/// Adds things whose documents fill some pages with their number.
+fn add_all(c: &mut AnyConnection, mut numbers: Range<usize>) -> Result<(), Error> {
+    numbers.try_for_each(|number| {
+        let document = Json(format!("{number:06}").repeat(2000));
+        insert(c, &Thing { document, ..Thing::named(&format!("{number:06}")) })
+    })
+}
+
+/// Adds things with large documents in one commit.
 async fn add_large(db: &Database, numbers: Range<usize>) {
-    let added = db.write(move |c| {
-        numbers.clone().try_for_each(|number| {
-            let document = Json(format!("{number:06}").repeat(2000));
-            insert(c, &Thing { document, ..Thing::named(&format!("{number:06}")) })
-        })
-    });
-    added.await.unwrap();
+    db.write(move |c| add_all(c, numbers.clone())).await.unwrap();
 }
 
 /// Reads all things, checks their documents, and returns their number.
@@ -159,6 +162,29 @@ fn files_that_others_truncate_and_extend_are_read_correctly() {
             assert!(bytes() >= large * 9 / 10);
             assert_eq!(db.read(count_intact).await.unwrap(), 300);
         }
+        db.read(assert_intact).await.unwrap();
+    });
+}
+
+#[test]
+fn a_transaction_larger_than_the_cache_reads_its_pages_back() {
+    block_on(async {
+        let (db, _test) = open(Backend::Sqlite).await;
+        let counted = db.write(|c| {
+            // SQLite moves pages that do not fit from the cache to the log.
+            c.batch_execute("PRAGMA cache_size=10")?;
+            add_all(c, 0..200)?;
+            c.batch_execute("SAVEPOINT more")?;
+            add_all(c, 200..300)?;
+            assert_eq!(count_intact(c)?, 300);
+            c.batch_execute("ROLLBACK TO more")?;
+            add_all(c, 200..220)?;
+            count_intact(c)
+        });
+        assert_eq!(counted.await.unwrap(), 220);
+        assert_eq!(db.read(count_intact).await.unwrap(), 220);
+        db.read(checkpoint).await.unwrap();
+        assert_eq!(db.read(count_intact).await.unwrap(), 220);
         db.read(assert_intact).await.unwrap();
     });
 }

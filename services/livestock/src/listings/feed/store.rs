@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
+use common::feed::{FeedEvents, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
 use database::feed::{self, SQLITE_POSITION};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp, prepared};
@@ -189,21 +189,21 @@ impl FeedSearch {
         c: &mut AnyConnection,
         caller: &Caller,
         found: &[(FeedRow, Place)],
-    ) -> Result<Vec<FeedEvent>, Error> {
+    ) -> Result<FeedEvents, Error> {
         let mut shown = changes_at(c, found, self.reader.is_market())?;
         shown.extend(matches_at(c, found)?);
         shown.extend(enquiries_at(c, found)?);
         let listings = if self.with_listings { listings(c, caller, found)? } else { HashMap::new() };
-        let events = found.iter().filter_map(|(row, place)| Some((row, *place, shown.remove(place)?)));
-        let documents = events.map(|(row, place, mut event)| {
+        let mut events = FeedEvents::default();
+        for (row, place) in found {
+            let Some(mut event) = shown.remove(place) else { continue };
             event.listing = listings
                 .get(&row.listing_id)
                 .map(|found| RawValue::from_string(found.0.clone()))
                 .transpose()?;
-            let event_type = event.event_type.name().to_owned();
-            Ok(FeedEvent { place, event_type, document: Json::of(&event)? })
-        });
-        documents.collect()
+            events.push(*place, event.event_type.name(), &event)?;
+        }
+        Ok(events)
     }
 }
 

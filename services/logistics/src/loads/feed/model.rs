@@ -17,7 +17,7 @@ use crate::loads::Load;
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema, EnumIter, strum::IntoStaticStr,
 )]
-#[strum(serialize_all = "snake_case")]
+#[strum(serialize_all = "snake_case", prefix = "load.")]
 #[schema(as = LoadFeedEventType)]
 pub(crate) enum FeedEventType {
     #[serde(rename = "load.created")]
@@ -56,9 +56,14 @@ impl FeedEventType {
         Self::iter().find(|event_type| event_type.stored() == name)
     }
 
+    /// Returns the name in responses.
+    pub(crate) fn name(self) -> &'static str {
+        self.into()
+    }
+
     /// Returns the name in the table.
     pub(crate) fn stored(self) -> &'static str {
-        self.into()
+        self.name().trim_start_matches("load.")
     }
 }
 

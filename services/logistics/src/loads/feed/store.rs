@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use common::feed::{FeedEvent, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
+use common::feed::{FeedEvents, FeedPage, MAX_WITH_RESOURCES, NewEvents, Place, Readers};
 use common::{Caller, Error};
 use database::{AnyConnection, Id, Json, MultiBackend, feed, prepared};
 use diesel::dsl::{AsExprOf, max, sql};
@@ -329,7 +329,7 @@ fn events(
     caller: &Caller,
     search: &FeedSearch,
     rows: Vec<Row>,
-) -> Result<Vec<FeedEvent>, Error> {
+) -> Result<FeedEvents, Error> {
     let loads = if search.with_loads {
         // As they are now, those that the caller may read.
         let ids: BTreeSet<Id> = rows.iter().map(|(.., (load, ..))| *load).collect();
@@ -337,16 +337,14 @@ fn events(
     } else {
         HashMap::new()
     };
-    let documents = rows.into_iter().map(|row| {
-        let Some(event_type) = FeedEventType::of_stored(&row.1.2) else {
-            return Ok(None);
-        };
-        let place = place_of_row(&row);
-        let event = event(row, event_type, &search.reader, &loads)?;
-        let event_type = format!("load.{}", event_type.stored());
-        Ok(Some(FeedEvent { place, event_type, document: Json::of(&event)? }))
-    });
-    documents.filter_map(Result::transpose).collect()
+    let mut events = FeedEvents::default();
+    for row in rows {
+        if let Some(event_type) = FeedEventType::of_stored(&row.1.2) {
+            let place = place_of_row(&row);
+            events.push(place, event_type.name(), &event(row, event_type, &search.reader, &loads)?)?;
+        }
+    }
+    Ok(events)
 }
 
 /// The carrier and the driver that the changes of an event name.

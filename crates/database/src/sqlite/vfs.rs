@@ -1,0 +1,309 @@
+//! The VFS of SQLite's connections. It is SQLite's own VFS "unix" with two differences.
+//!
+//! A memory map survives commits. When a reader sees a commit of another connection, SQLite asks the VFS to unmap the
+//! database file: by POSIX, a mapping may be invalid after another process truncated the file and extended it again.
+//! The next statements then fault in thousands of pages, and readers beside 20 commits a second are three times slower.
+//! On Linux, a shared mapping of a file always shows the file's current contents, so the mapping can stay. SQLite keeps
+//! no pointer into it beyond a transaction, and asks for each page again. It never asks for a page beyond the end of
+//! the database. The mapping is replaced when the file has grown by a 32nd, and when it has become smaller. Until then
+//! pages beyond the mapping are read with `pread`.
+//!
+//! The write-ahead log is written at once before it is synced. SQLite writes two pieces for each page of a commit, which
+//! takes a third longer. Other connections read a page in the log only after the commit, which syncs the log first.
+#![allow(unsafe_code, reason = "a VFS is a table of C functions; no other module has unsafe code")]
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+
+use libsqlite3_sys::{
+    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_MAIN_DB, SQLITE_OPEN_WAL, sqlite3_file,
+    sqlite3_filename, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+};
+
+/// Maximum size of a memory map in bytes. The rest of a larger file is read with `pread`.
+pub(crate) const MAX_MAPPED_BYTES: i64 = 256 << 20;
+/// The mapping is replaced once the file has grown by this fraction.
+const GROWTH_DIVISOR: i64 = 32;
+/// The most bytes of the log that wait to be written. SQLite writes less than 128 KiB at a time.
+const MAX_WAITING_BYTES: usize = 120 << 10;
+const NAME: &CStr = c"drover";
+
+/// SQLite's VFS, which does all the work.
+struct Unix {
+    vfs: *mut sqlite3_vfs,
+    /// Where a file's object ends and what we keep of it begins: its [`mapped_bytes`], or its [`waiting`] bytes.
+    file_bytes: usize,
+}
+
+// SAFETY: the VFS "unix" is never changed or freed, and SQLite uses it from all threads.
+unsafe impl Send for Unix {}
+// SAFETY: as above.
+unsafe impl Sync for Unix {}
+
+/// The methods of a kind of SQLite's files, and ours.
+struct Methods {
+    unix: &'static sqlite3_io_methods,
+    ours: sqlite3_io_methods,
+}
+
+static UNIX: OnceLock<Option<Unix>> = OnceLock::new();
+static OF_DATABASES: OnceLock<Methods> = OnceLock::new();
+static OF_LOGS: OnceLock<Methods> = OnceLock::new();
+
+/// Registers the VFS, once, and returns its name. Returns `None` on systems whose mappings may become invalid.
+pub(crate) fn name() -> Option<&'static str> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    UNIX.get_or_init(register).as_ref().and_then(|_| NAME.to_str().ok())
+}
+
+fn register() -> Option<Unix> {
+    // SAFETY: `sqlite3_vfs_find` initializes SQLite. Its result is null or lives as long as the program.
+    let vfs = unsafe { sqlite3_vfs_find(c"unix".as_ptr()) };
+    // SAFETY: as above.
+    let unix = unsafe { vfs.as_ref() }?;
+    let file_bytes = usize::try_from(unix.szOsFile).ok()?.next_multiple_of(align_of::<i64>());
+    let ours = sqlite3_vfs {
+        szOsFile: c_int::try_from(file_bytes + size_of::<i64>()).ok()?,
+        pNext: ptr::null_mut(),
+        zName: NAME.as_ptr(),
+        xOpen: Some(open),
+        ..*unix
+    };
+    // SAFETY: the VFS and its name live as long as the program. It is registered once, and not as the default.
+    let code = unsafe { sqlite3_vfs_register(Box::leak(Box::new(ours)), 0) };
+    (code == SQLITE_OK).then_some(Unix { vfs, file_bytes })
+}
+
+/// `xOpen`: opens a file with SQLite's VFS and replaces the methods of a database file or a write-ahead log.
+unsafe extern "C" fn open(
+    _: *mut sqlite3_vfs,
+    name: sqlite3_filename,
+    file: *mut sqlite3_file,
+    flags: c_int,
+    out_flags: *mut c_int,
+) -> c_int {
+    let Some(Some(unix)) = UNIX.get() else { return SQLITE_CANTOPEN };
+    // SAFETY: SQLite's own arguments. `file` has more bytes than the VFS "unix" asks for.
+    let code = unsafe {
+        match (*unix.vfs).xOpen {
+            Some(open) => open(unix.vfs, name, file, flags, out_flags),
+            None => SQLITE_CANTOPEN,
+        }
+    };
+    if code == SQLITE_OK {
+        // SAFETY: the file is open, and no other thread has it yet. It is the object that SQLite allocated with the size
+        // of our VFS.
+        unsafe {
+            if flags & SQLITE_OPEN_MAIN_DB != 0 && replace_methods(file, &OF_DATABASES, of_database) {
+                mapped_bytes(file, unix).write(0);
+            } else if flags & SQLITE_OPEN_WAL != 0 && replace_methods(file, &OF_LOGS, of_log) {
+                waiting(file, unix).write(Box::into_raw(Box::default()));
+            }
+        }
+    }
+    code
+}
+
+fn of_database(unix: &sqlite3_io_methods) -> sqlite3_io_methods {
+    sqlite3_io_methods { xUnfetch: Some(unfetch), ..*unix }
+}
+
+fn of_log(unix: &sqlite3_io_methods) -> sqlite3_io_methods {
+    sqlite3_io_methods {
+        xClose: Some(close_log),
+        xRead: Some(read_log),
+        xWrite: Some(write_log),
+        xTruncate: Some(truncate_log),
+        xSync: Some(sync_log),
+        xFileSize: Some(size_of_log),
+        ..*unix
+    }
+}
+
+/// Replaces the methods of an open file. A file with other methods than the first one of its kind keeps them: then
+/// returns false.
+unsafe fn replace_methods(
+    file: *mut sqlite3_file,
+    methods: &'static OnceLock<Methods>,
+    ours: fn(&sqlite3_io_methods) -> sqlite3_io_methods,
+) -> bool {
+    // SAFETY: the methods of files of the VFS "unix" are constants of the program.
+    let Some(original) = (unsafe { (*file).pMethods.as_ref::<'static>() }) else { return false };
+    let methods = methods.get_or_init(|| Methods { unix: original, ours: ours(original) });
+    // Methods of version 3 have `xUnfetch`.
+    let can_be_replaced = ptr::eq(original, methods.unix) && original.iVersion >= 3;
+    if can_be_replaced {
+        // SAFETY: as above.
+        unsafe { (*file).pMethods = &raw const methods.ours };
+    }
+    can_be_replaced
+}
+
+/// Returns where the size of a file's mapping is stored: behind its object.
+unsafe fn mapped_bytes(file: *mut sqlite3_file, unix: &Unix) -> *mut i64 {
+    // SAFETY: the file's object is aligned to 8 bytes and has `file_bytes + 8` of them.
+    unsafe { file.byte_add(unix.file_bytes).cast() }
+}
+
+/// `xUnfetch`: releases a page, or unmaps the file if `page` is null and the mapping does not fit any more.
+unsafe extern "C" fn unfetch(file: *mut sqlite3_file, offset: sqlite3_int64, page: *mut c_void) -> c_int {
+    let (Some(methods), Some(Some(unix))) = (OF_DATABASES.get(), UNIX.get()) else { return SQLITE_OK };
+    // SAFETY: SQLite's own arguments, for a file that `replace_methods` has changed.
+    unsafe {
+        match methods.unix.xUnfetch {
+            Some(unfetch) if !page.is_null() || !fits(file, methods, unix) => unfetch(file, offset, page),
+            _ => SQLITE_OK,
+        }
+    }
+}
+
+/// Returns true if the file's mapping can stay. Otherwise, it is replaced by one of the file's current size.
+unsafe fn fits(file: *mut sqlite3_file, methods: &Methods, unix: &Unix) -> bool {
+    let mut size = 0;
+    // SAFETY: an open file of the VFS "unix", which only this thread uses.
+    unsafe {
+        let Some(file_size) = methods.unix.xFileSize else { return false };
+        if file_size(file, &raw mut size) != SQLITE_OK {
+            return false;
+        }
+        let mapped_bytes = mapped_bytes(file, unix);
+        let mapped = mapped_bytes.read();
+        let growth = size.min(MAX_MAPPED_BYTES) - mapped;
+        let fits = mapped > 0 && (0..=mapped / GROWTH_DIVISOR).contains(&growth);
+        if !fits {
+            mapped_bytes.write(size.min(MAX_MAPPED_BYTES));
+        }
+        fits
+    }
+}
+
+/// Bytes of a log that are not written yet, and where they begin.
+#[derive(Default)]
+struct Waiting {
+    offset: sqlite3_int64,
+    bytes: Vec<u8>,
+}
+
+/// Returns where the pointer to the waiting bytes of a log is stored: behind its object.
+unsafe fn waiting(file: *mut sqlite3_file, unix: &Unix) -> *mut *mut Waiting {
+    // SAFETY: as for `mapped_bytes`.
+    unsafe { file.byte_add(unix.file_bytes).cast() }
+}
+
+/// An open log.
+struct Log<'a> {
+    file: *mut sqlite3_file,
+    unix: &'static sqlite3_io_methods,
+    waiting: &'a mut Waiting,
+}
+
+impl Log<'_> {
+    /// Returns the log of a file whose methods are those of [`of_log`].
+    unsafe fn of(file: *mut sqlite3_file) -> Option<Self> {
+        let (Some(methods), Some(Some(unix))) = (OF_LOGS.get(), UNIX.get()) else { return None };
+        // SAFETY: `open` has stored the pointer, and only the thread of the connection uses the file.
+        let waiting = unsafe { waiting(file, unix).read().as_mut()? };
+        Some(Self { file, unix: methods.unix, waiting })
+    }
+
+    /// Adds bytes, which are written later: at once with those before them.
+    fn add(&mut self, bytes: &[u8], offset: sqlite3_int64) -> c_int {
+        let end = i64::try_from(self.waiting.bytes.len()).map(|length| self.waiting.offset + length);
+        if end != Ok(offset) || self.waiting.bytes.len() + bytes.len() > MAX_WAITING_BYTES {
+            let code = self.write();
+            if code != SQLITE_OK {
+                return code;
+            }
+            self.waiting.offset = offset;
+        }
+        self.waiting.bytes.extend_from_slice(bytes);
+        SQLITE_OK
+    }
+
+    /// Writes the waiting bytes. Those that cannot be written are of a commit that fails.
+    fn write(&mut self) -> c_int {
+        let Waiting { offset, bytes } = &mut *self.waiting;
+        let code = match (self.unix.xWrite, c_int::try_from(bytes.len())) {
+            (_, Ok(0)) => SQLITE_OK,
+            // SAFETY: SQLite's own file, and bytes that live until the call returns.
+            (Some(write), Ok(length)) => unsafe { write(self.file, bytes.as_ptr().cast(), length, *offset) },
+            _ => SQLITE_IOERR,
+        };
+        bytes.clear();
+        code
+    }
+}
+
+/// Writes the waiting bytes of a log, and calls the method of the VFS "unix".
+unsafe fn after_write<F>(
+    file: *mut sqlite3_file,
+    method: fn(&sqlite3_io_methods) -> Option<F>,
+    call: impl FnOnce(F) -> c_int,
+) -> c_int {
+    // SAFETY: a file of `of_log`.
+    let Some(mut log) = (unsafe { Log::of(file) }) else { return SQLITE_IOERR };
+    match (log.write(), method(log.unix)) {
+        (SQLITE_OK, Some(method)) => call(method),
+        (SQLITE_OK, None) => SQLITE_IOERR,
+        (code, _) => code,
+    }
+}
+
+/// `xWrite`.
+unsafe extern "C" fn write_log(
+    file: *mut sqlite3_file,
+    data: *const c_void,
+    length: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: a file of `of_log`.
+    let log = unsafe { Log::of(file) };
+    let (Some(mut log), Ok(length)) = (log, usize::try_from(length)) else { return SQLITE_IOERR };
+    // SAFETY: SQLite's own arguments.
+    log.add(unsafe { slice::from_raw_parts(data.cast(), length) }, offset)
+}
+
+/// `xRead`.
+unsafe extern "C" fn read_log(
+    file: *mut sqlite3_file,
+    data: *mut c_void,
+    length: c_int,
+    offset: sqlite3_int64,
+) -> c_int {
+    // SAFETY: SQLite's own arguments.
+    unsafe { after_write(file, |unix| unix.xRead, |read| read(file, data, length, offset)) }
+}
+
+/// `xTruncate`.
+unsafe extern "C" fn truncate_log(file: *mut sqlite3_file, size: sqlite3_int64) -> c_int {
+    // SAFETY: SQLite's own arguments.
+    unsafe { after_write(file, |unix| unix.xTruncate, |truncate| truncate(file, size)) }
+}
+
+/// `xSync`.
+unsafe extern "C" fn sync_log(file: *mut sqlite3_file, flags: c_int) -> c_int {
+    // SAFETY: SQLite's own arguments.
+    unsafe { after_write(file, |unix| unix.xSync, |sync| sync(file, flags)) }
+}
+
+/// `xFileSize`.
+unsafe extern "C" fn size_of_log(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
+    // SAFETY: SQLite's own arguments.
+    unsafe { after_write(file, |unix| unix.xFileSize, |size_of| size_of(file, size)) }
+}
+
+/// `xClose`.
+unsafe extern "C" fn close_log(file: *mut sqlite3_file) -> c_int {
+    let (Some(methods), Some(Some(unix))) = (OF_LOGS.get(), UNIX.get()) else { return SQLITE_IOERR };
+    // SAFETY: SQLite's own argument. The pointer is of `Box::into_raw`, and nobody uses it any more.
+    unsafe {
+        let written = Log::of(file).map_or(SQLITE_OK, |mut log| log.write());
+        drop(Box::from_raw(waiting(file, unix).read()));
+        let closed = methods.unix.xClose.map_or(SQLITE_OK, |close| close(file));
+        if written == SQLITE_OK { closed } else { written }
+    }
+}
