@@ -3,21 +3,20 @@
 //! A waiting request or an open stream holds no connection of the database and no queue: it has a place in the feed and
 //! reads from there when [`Feed`] reports that its readers have new events. One task of the service finds these.
 
+mod page;
 mod requests;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::future::Future;
-use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, ContentEncoding};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse, Responder};
-use database::feed::{SQLITE_POSITION, next_position, settled_position};
+use database::feed::{next_position, settled_position};
 use database::{AnyConnection, Database};
 use futures_util::stream;
-use serde::Serialize;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, broadcast};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -26,6 +25,7 @@ use crate::response::stream::streaming_body;
 use crate::telemetry::metrics::{event_streams, feed_lag_seconds};
 use crate::{Caller, Error, IsHead, TenantLimits};
 
+pub use page::{FeedEvents, FeedPage, Place};
 pub use requests::{FeedParams, PagingParams, Start};
 
 /// How often the database is asked for new events while somebody waits for them.
@@ -54,139 +54,6 @@ const STREAMS_OF_USER: usize = 5;
 const STREAMS_OF_ORGANISATION: usize = 50;
 /// The open streams and waiting requests of the service, each.
 const MAX_OPEN: usize = 2_000;
-
-/// A place in the feed: that of an event, or one between two events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// See [`database::feed`].
-    pub position: i64,
-    /// The number of the event.
-    pub n: i64,
-}
-
-impl Place {
-    /// The place before all events.
-    pub const START: Self = Self { position: i64::MIN, n: 0 };
-
-    /// Returns the place after all events that are settled. `last` is the greatest number so far.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub fn end(c: &mut AnyConnection, last: i64) -> Result<Self, Error> {
-        match c {
-            AnyConnection::Sqlite(_) => Ok(Self { position: SQLITE_POSITION, n: last }),
-            AnyConnection::Postgres(_) => Ok(Self { position: settled_position(c)?, n: 0 }),
-        }
-    }
-
-    /// Checks that a cursor is one of this feed, whose greatest number so far is `last`.
-    ///
-    /// # Errors
-    /// 410 if its event is not here: an older database was restored.
-    pub fn check(self, c: &mut AnyConnection, last: i64) -> Result<(), Error> {
-        if self.n > last || self.position > next_position(c)? { Err(Error::CursorGone) } else { Ok(()) }
-    }
-
-    /// Returns the cursor.
-    pub fn encode(self) -> String {
-        format!("{:x}.{:x}", self.position, self.n)
-    }
-
-    /// Reads a cursor.
-    pub fn decode(cursor: &str) -> Option<Self> {
-        let (position, n) = cursor.split_once('.')?;
-        let number = |text: &str| u64::from_str_radix(text, 16).ok().map(u64::cast_signed);
-        let place = Self { position: number(position)?, n: number(n)? };
-        (place.encode() == cursor && place.n >= 0).then_some(place)
-    }
-}
-
-/// Events as responses show them, oldest first.
-#[derive(Clone, Debug, Default)]
-pub struct FeedEvents {
-    /// The documents of all events, each after a comma.
-    documents: String,
-    events: Vec<FeedEvent>,
-}
-
-/// An event of [`FeedEvents`].
-#[derive(Clone, Copy, Debug)]
-struct FeedEvent {
-    /// Where the feed goes on after the event.
-    place: Place,
-    /// Member `type`.
-    event_type: &'static str,
-    /// Where its document ends.
-    end: usize,
-}
-
-impl FeedEvents {
-    /// Adds an event, after which the feed goes on at `place`.
-    ///
-    /// # Errors
-    /// 500 if the event cannot be serialized.
-    pub fn push(
-        &mut self,
-        place: Place,
-        event_type: &'static str,
-        event: &impl Serialize,
-    ) -> Result<(), Error> {
-        self.documents.push(',');
-        self.documents.push_str(&serde_json::to_string(event)?);
-        self.events.push(FeedEvent { place, event_type, end: self.documents.len() });
-        Ok(())
-    }
-
-    /// Returns the place, the type and the document of each event.
-    fn iter(&self) -> impl Iterator<Item = (Place, &'static str, &str)> {
-        let begins = iter::once(0).chain(self.events.iter().map(|event| event.end));
-        let events = self.events.iter().zip(begins);
-        events.map(|(event, begin)| (event.place, event.event_type, &self.documents[begin + 1..event.end]))
-    }
-}
-
-/// A page of the feed.
-#[derive(Clone, Debug)]
-pub struct FeedPage {
-    /// The events of the page.
-    pub events: FeedEvents,
-    /// Where the next page begins.
-    pub next: Place,
-    /// Whether the next page may have events already.
-    pub more: bool,
-}
-
-impl FeedPage {
-    /// Returns a page without events.
-    pub fn empty(next: Place) -> Self {
-        Self { events: FeedEvents::default(), next, more: false }
-    }
-
-    /// Ends the page after the events that have so many bytes, at least one.
-    #[must_use]
-    fn cut(mut self, bytes: usize) -> Self {
-        let events = &mut self.events.events;
-        // Without the commas.
-        let fits = events.iter().zip(1..).take_while(|(event, commas)| event.end - commas <= bytes);
-        let kept = fits.count().max(1);
-        if kept < events.len() {
-            events.truncate(kept);
-            self.more = true;
-            self.next = events.last().map_or(self.next, |event| event.place);
-        }
-        self
-    }
-
-    /// Returns the document of the response.
-    pub fn into_document(self) -> String {
-        let mut document = String::with_capacity(self.events.documents.len() + 100);
-        document.push_str(r#"{"events":["#);
-        let kept = self.events.events.last().map_or(0, |event| event.end);
-        document.push_str(self.events.documents.get(1..kept).unwrap_or_default());
-        let _ = write!(document, r#"],"cursor":"{}","more":{}}}"#, self.next.encode(), self.more);
-        document
-    }
-}
 
 /// What a request reads of a feed: the events of a reader, some of their types.
 pub trait FeedSearch: Clone + Send + 'static {
@@ -367,7 +234,7 @@ impl Feed {
         loop {
             let page = read(place).await?;
             // Without events but with `more`, the client asks again at once: no request reads the feed for long.
-            if !page.events.events.is_empty() || page.more {
+            if !page.events.is_empty() || page.more {
                 return Ok(page);
             }
             place = page.next;
@@ -551,50 +418,5 @@ impl Responder for EventStream {
 
     fn respond_to(self, _: &HttpRequest) -> HttpResponse {
         self.0
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::Value;
-
-    use super::*;
-
-    #[test]
-    fn a_page_is_cut_after_an_event() {
-        let end = Place { position: 9, n: 9 };
-        let page = || {
-            let mut events = FeedEvents::default();
-            for n in 1..=3 {
-                events.push(Place { position: 1, n }, "x", &"x".repeat(8)).unwrap();
-            }
-            FeedPage { events, next: end, more: false }
-        };
-        for (bytes, kept, next, more) in
-            [(0, 1, 1, true), (20, 2, 2, true), (29, 2, 2, true), (30, 3, 9, false)]
-        {
-            let cut = page().cut(bytes);
-            assert_eq!((cut.events.iter().count(), cut.next.n, cut.more), (kept, next, more), "{bytes}");
-            assert!(cut.events.iter().all(|(_, _, document)| document == r#""xxxxxxxx""#), "{cut:?}");
-            let document: Value = serde_json::from_str(&cut.into_document()).unwrap();
-            assert_eq!(document["events"].as_array().map(Vec::len), Some(kept), "{bytes}");
-        }
-        assert_eq!(FeedPage::empty(end).cut(0).next, end);
-    }
-
-    proptest! {
-        #[test]
-        fn cursors_are_read_as_they_were_written(position in any::<i64>(), n in 0..i64::MAX) {
-            let place = Place { position, n };
-            prop_assert_eq!(Place::decode(&place.encode()), Some(place));
-        }
-
-        #[test]
-        fn other_texts_are_no_cursors(text in "[0-9a-fA-F+. -]{0,20}") {
-            if let Some(place) = Place::decode(&text) {
-                prop_assert_eq!(place.encode(), text);
-            }
-        }
     }
 }

@@ -1,4 +1,4 @@
-//! The VFS of SQLite's connections. It is SQLite's own VFS "unix" with two differences.
+//! The VFS of a service's connections to SQLite. It is SQLite's own VFS "unix" with two differences.
 //!
 //! A memory map survives commits. When a reader sees a commit of another connection, SQLite asks the VFS to unmap the
 //! database file: by POSIX, a mapping may be invalid after another process truncated the file and extended it again.
@@ -8,8 +8,11 @@
 //! the database. The mapping is replaced when the file has grown by a 32nd, and when it has become smaller. Until then
 //! pages beyond the mapping are read with `pread`.
 //!
-//! The write-ahead log is written at once before it is synced. SQLite writes two pieces for each page of a commit, which
-//! takes a third longer. Other connections read a page in the log only after the commit, which syncs the log first.
+//! What a transaction adds to the write-ahead log waits in memory, and is written in one call when SQLite syncs the log
+//! to commit. SQLite itself makes two calls for each page, which takes a third longer. Nobody else misses the bytes:
+//! other connections read from the log only what is committed. When a transaction ends without a commit, its bytes are
+//! discarded before another process can write to the log. This relies on `synchronous=FULL`, and on the sync being the
+//! last write of a commit, which it is unless a URI has `psow=0`.
 #![allow(unsafe_code, reason = "a VFS is a table of C functions; no other module has unsafe code")]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -18,22 +21,25 @@ use std::slice;
 use std::sync::OnceLock;
 
 use libsqlite3_sys::{
-    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_MAIN_DB, SQLITE_OPEN_WAL, sqlite3_file,
-    sqlite3_filename, sqlite3_int64, sqlite3_io_methods, sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
+    SQLITE_CANTOPEN, SQLITE_IOERR, SQLITE_OK, SQLITE_OPEN_MAIN_DB, SQLITE_OPEN_WAL, SQLITE_SHM_UNLOCK,
+    sqlite3_database_file_object, sqlite3_file, sqlite3_filename, sqlite3_int64, sqlite3_io_methods,
+    sqlite3_vfs, sqlite3_vfs_find, sqlite3_vfs_register,
 };
 
 /// Maximum size of a memory map in bytes. The rest of a larger file is read with `pread`.
 pub(crate) const MAX_MAPPED_BYTES: i64 = 256 << 20;
 /// The mapping is replaced once the file has grown by this fraction.
 const GROWTH_DIVISOR: i64 = 32;
-/// The most bytes of the log that wait to be written. SQLite writes less than 128 KiB at a time.
+/// The most bytes of the log that wait to be written. The VFS "unix" can write less than 128 KiB in one call.
 const MAX_WAITING_BYTES: usize = 120 << 10;
+/// The lock of a database's shared memory that a transaction holds while it writes to the log.
+const WRITE_LOCK: c_int = 0;
 const NAME: &CStr = c"drover";
 
 /// SQLite's VFS, which does all the work.
 struct Unix {
     vfs: *mut sqlite3_vfs,
-    /// Where a file's object ends and what we keep of it begins: its [`mapped_bytes`], or its [`waiting`] bytes.
+    /// Where a file's object ends and [`Kept`] begins.
     file_bytes: usize,
 }
 
@@ -41,6 +47,23 @@ struct Unix {
 unsafe impl Send for Unix {}
 // SAFETY: as above.
 unsafe impl Sync for Unix {}
+
+/// What we keep of a file.
+struct Kept {
+    /// The size of the mapping of a database.
+    mapped_bytes: i64,
+    /// What waits to be written to the log, also of a database. Null for a database whose log is not open.
+    waiting: *mut Waiting,
+}
+
+/// Bytes of a log that are not written yet, and where they begin.
+struct Waiting {
+    database: *mut sqlite3_file,
+    offset: sqlite3_int64,
+    bytes: Vec<u8>,
+    /// The code of a write of this transaction that failed: it cannot be committed any more.
+    failure: c_int,
+}
 
 /// The methods of a kind of SQLite's files, and ours.
 struct Methods {
@@ -65,9 +88,9 @@ fn register() -> Option<Unix> {
     let vfs = unsafe { sqlite3_vfs_find(c"unix".as_ptr()) };
     // SAFETY: as above.
     let unix = unsafe { vfs.as_ref() }?;
-    let file_bytes = usize::try_from(unix.szOsFile).ok()?.next_multiple_of(align_of::<i64>());
+    let file_bytes = usize::try_from(unix.szOsFile).ok()?.next_multiple_of(align_of::<Kept>());
     let ours = sqlite3_vfs {
-        szOsFile: c_int::try_from(file_bytes + size_of::<i64>()).ok()?,
+        szOsFile: c_int::try_from(file_bytes + size_of::<Kept>()).ok()?,
         pNext: ptr::null_mut(),
         zName: NAME.as_ptr(),
         xOpen: Some(open),
@@ -95,21 +118,35 @@ unsafe extern "C" fn open(
         }
     };
     if code == SQLITE_OK {
-        // SAFETY: the file is open, and no other thread has it yet. It is the object that SQLite allocated with the size
+        // SAFETY: the file is open, and no other thread has it yet. It is an object that SQLite allocated with the size
         // of our VFS.
         unsafe {
             if flags & SQLITE_OPEN_MAIN_DB != 0 && replace_methods(file, &OF_DATABASES, of_database) {
-                mapped_bytes(file, unix).write(0);
-            } else if flags & SQLITE_OPEN_WAL != 0 && replace_methods(file, &OF_LOGS, of_log) {
-                waiting(file, unix).write(Box::into_raw(Box::default()));
+                kept(file, unix).write(Kept { mapped_bytes: 0, waiting: ptr::null_mut() });
+            } else if flags & SQLITE_OPEN_WAL != 0 {
+                open_log(file, sqlite3_database_file_object(name), unix);
             }
         }
     }
     code
 }
 
+/// Replaces the methods of a log, if those of its database are replaced.
+unsafe fn open_log(file: *mut sqlite3_file, database: *mut sqlite3_file, unix: &Unix) {
+    // SAFETY: SQLite closes the database after its log.
+    unsafe {
+        let is_ours = OF_DATABASES.get().is_some_and(|of| ptr::eq((*database).pMethods, &raw const of.ours));
+        if is_ours && replace_methods(file, &OF_LOGS, of_log) {
+            let waiting = Waiting { database, offset: 0, bytes: Vec::new(), failure: SQLITE_OK };
+            let waiting = Box::into_raw(Box::new(waiting));
+            kept(file, unix).write(Kept { mapped_bytes: 0, waiting });
+            (*kept(database, unix)).waiting = waiting;
+        }
+    }
+}
+
 fn of_database(unix: &sqlite3_io_methods) -> sqlite3_io_methods {
-    sqlite3_io_methods { xUnfetch: Some(unfetch), ..*unix }
+    sqlite3_io_methods { xUnfetch: Some(unfetch), xShmLock: Some(lock), ..*unix }
 }
 
 fn of_log(unix: &sqlite3_io_methods) -> sqlite3_io_methods {
@@ -124,8 +161,8 @@ fn of_log(unix: &sqlite3_io_methods) -> sqlite3_io_methods {
     }
 }
 
-/// Replaces the methods of an open file. A file with other methods than the first one of its kind keeps them: then
-/// returns false.
+/// Replaces the methods of an open file. Returns false for a file whose methods are not those of the first file of its
+/// kind; it keeps them.
 unsafe fn replace_methods(
     file: *mut sqlite3_file,
     methods: &'static OnceLock<Methods>,
@@ -143,9 +180,9 @@ unsafe fn replace_methods(
     can_be_replaced
 }
 
-/// Returns where the size of a file's mapping is stored: behind its object.
-unsafe fn mapped_bytes(file: *mut sqlite3_file, unix: &Unix) -> *mut i64 {
-    // SAFETY: the file's object is aligned to 8 bytes and has `file_bytes + 8` of them.
+/// Returns where [`Kept`] of a file is stored: behind its object.
+unsafe fn kept(file: *mut sqlite3_file, unix: &Unix) -> *mut Kept {
+    // SAFETY: the file's object is aligned to 8 bytes, and our VFS asks for so many more bytes.
     unsafe { file.byte_add(unix.file_bytes).cast() }
 }
 
@@ -170,28 +207,31 @@ unsafe fn fits(file: *mut sqlite3_file, methods: &Methods, unix: &Unix) -> bool 
         if file_size(file, &raw mut size) != SQLITE_OK {
             return false;
         }
-        let mapped_bytes = mapped_bytes(file, unix);
-        let mapped = mapped_bytes.read();
+        let mapped_bytes = &mut (*kept(file, unix)).mapped_bytes;
+        let mapped = *mapped_bytes;
         let growth = size.min(MAX_MAPPED_BYTES) - mapped;
         let fits = mapped > 0 && (0..=mapped / GROWTH_DIVISOR).contains(&growth);
         if !fits {
-            mapped_bytes.write(size.min(MAX_MAPPED_BYTES));
+            *mapped_bytes = size.min(MAX_MAPPED_BYTES);
         }
         fits
     }
 }
 
-/// Bytes of a log that are not written yet, and where they begin.
-#[derive(Default)]
-struct Waiting {
-    offset: sqlite3_int64,
-    bytes: Vec<u8>,
-}
-
-/// Returns where the pointer to the waiting bytes of a log is stored: behind its object.
-unsafe fn waiting(file: *mut sqlite3_file, unix: &Unix) -> *mut *mut Waiting {
-    // SAFETY: as for `mapped_bytes`.
-    unsafe { file.byte_add(unix.file_bytes).cast() }
+/// `xShmLock`: when a transaction ends, discards what it has not written to the log. A commit has written all.
+unsafe extern "C" fn lock(file: *mut sqlite3_file, first: c_int, count: c_int, flags: c_int) -> c_int {
+    let (Some(methods), Some(Some(unix))) = (OF_DATABASES.get(), UNIX.get()) else { return SQLITE_IOERR };
+    // SAFETY: SQLite's own arguments. The pointer is null or that of an open log, and one thread at a time uses both.
+    unsafe {
+        if first == WRITE_LOCK
+            && flags & SQLITE_SHM_UNLOCK != 0
+            && let Some(waiting) = (*kept(file, unix)).waiting.as_mut()
+        {
+            waiting.bytes.clear();
+            waiting.failure = SQLITE_OK;
+        }
+        methods.unix.xShmLock.map_or(SQLITE_IOERR, |lock| lock(file, first, count, flags))
+    }
 }
 
 /// An open log.
@@ -205,8 +245,8 @@ impl Log<'_> {
     /// Returns the log of a file whose methods are those of [`of_log`].
     unsafe fn of(file: *mut sqlite3_file) -> Option<Self> {
         let (Some(methods), Some(Some(unix))) = (OF_LOGS.get(), UNIX.get()) else { return None };
-        // SAFETY: `open` has stored the pointer, and only the thread of the connection uses the file.
-        let waiting = unsafe { waiting(file, unix).read().as_mut()? };
+        // SAFETY: `open_log` has stored the pointer, and one thread at a time uses the connection.
+        let waiting = unsafe { (*kept(file, unix)).waiting.as_mut()? };
         Some(Self { file, unix: methods.unix, waiting })
     }
 
@@ -214,19 +254,16 @@ impl Log<'_> {
     fn add(&mut self, bytes: &[u8], offset: sqlite3_int64) -> c_int {
         let end = i64::try_from(self.waiting.bytes.len()).map(|length| self.waiting.offset + length);
         if end != Ok(offset) || self.waiting.bytes.len() + bytes.len() > MAX_WAITING_BYTES {
-            let code = self.write();
-            if code != SQLITE_OK {
-                return code;
-            }
+            self.write();
             self.waiting.offset = offset;
         }
         self.waiting.bytes.extend_from_slice(bytes);
-        SQLITE_OK
+        self.waiting.failure
     }
 
-    /// Writes the waiting bytes. Those that cannot be written are of a commit that fails.
+    /// Writes the waiting bytes. Returns the code of a failure.
     fn write(&mut self) -> c_int {
-        let Waiting { offset, bytes } = &mut *self.waiting;
+        let Waiting { offset, bytes, failure, .. } = &mut *self.waiting;
         let code = match (self.unix.xWrite, c_int::try_from(bytes.len())) {
             (_, Ok(0)) => SQLITE_OK,
             // SAFETY: SQLite's own file, and bytes that live until the call returns.
@@ -234,6 +271,9 @@ impl Log<'_> {
             _ => SQLITE_IOERR,
         };
         bytes.clear();
+        if code != SQLITE_OK {
+            *failure = code;
+        }
         code
     }
 }
@@ -284,10 +324,15 @@ unsafe extern "C" fn truncate_log(file: *mut sqlite3_file, size: sqlite3_int64) 
     unsafe { after_write(file, |unix| unix.xTruncate, |truncate| truncate(file, size)) }
 }
 
-/// `xSync`.
+/// `xSync`. After a failed write, the transaction is not committed.
 unsafe extern "C" fn sync_log(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: SQLite's own arguments.
-    unsafe { after_write(file, |unix| unix.xSync, |sync| sync(file, flags)) }
+    // SAFETY: a file of `of_log`, and SQLite's own arguments.
+    unsafe {
+        match Log::of(file).map(|log| log.waiting.failure) {
+            Some(SQLITE_OK) => after_write(file, |unix| unix.xSync, |sync| sync(file, flags)),
+            failure => failure.unwrap_or(SQLITE_IOERR),
+        }
+    }
 }
 
 /// `xFileSize`.
@@ -296,14 +341,13 @@ unsafe extern "C" fn size_of_log(file: *mut sqlite3_file, size: *mut sqlite3_int
     unsafe { after_write(file, |unix| unix.xFileSize, |size_of| size_of(file, size)) }
 }
 
-/// `xClose`.
+/// `xClose`. What still waits belongs to no commit.
 unsafe extern "C" fn close_log(file: *mut sqlite3_file) -> c_int {
     let (Some(methods), Some(Some(unix))) = (OF_LOGS.get(), UNIX.get()) else { return SQLITE_IOERR };
-    // SAFETY: SQLite's own argument. The pointer is of `Box::into_raw`, and nobody uses it any more.
+    // SAFETY: SQLite's own argument. The pointer is of `Box::into_raw`, and only the open database has it too.
     unsafe {
-        let written = Log::of(file).map_or(SQLITE_OK, |mut log| log.write());
-        drop(Box::from_raw(waiting(file, unix).read()));
-        let closed = methods.unix.xClose.map_or(SQLITE_OK, |close| close(file));
-        if written == SQLITE_OK { closed } else { written }
+        let waiting = Box::from_raw((*kept(file, unix)).waiting);
+        (*kept(waiting.database, unix)).waiting = ptr::null_mut();
+        methods.unix.xClose.map_or(SQLITE_OK, |close| close(file))
     }
 }

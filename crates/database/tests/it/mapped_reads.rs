@@ -9,7 +9,7 @@ use database::{AnyConnection, Database, Error, Json, Options};
 use diesel::connection::SimpleConnection;
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Text};
 use testkit::{Backend, TestDatabase, block_on};
 
 use crate::support::{Thing, add, insert, migrations, names, open, options, things};
@@ -185,6 +185,29 @@ fn a_transaction_larger_than_the_cache_reads_its_pages_back() {
         assert_eq!(db.read(count_intact).await.unwrap(), 220);
         db.read(checkpoint).await.unwrap();
         assert_eq!(db.read(count_intact).await.unwrap(), 220);
+        db.read(assert_intact).await.unwrap();
+    });
+}
+
+#[test]
+fn a_failed_transaction_writes_nothing_over_commits_of_others() {
+    block_on(async {
+        let (db, test) = open(Backend::Sqlite).await;
+        add_large(&db, 0..100).await;
+        test.execute("PRAGMA wal_checkpoint(TRUNCATE)");
+        let failed = db.write(|c| {
+            c.batch_execute("PRAGMA cache_size=10")?;
+            add_all(c, 100..110)?;
+            Err::<(), _>(Error::Setup("failed".to_owned()))
+        });
+        assert!(matches!(failed.await, Err(Error::Setup(_))));
+        test.execute("CREATE TABLE others (n INTEGER); INSERT INTO others VALUES (1)");
+        for number in 100..103 {
+            add_large(&db, number..number + 1).await;
+            assert_eq!(db.read(count_intact).await.unwrap(), number + 1);
+        }
+        let others = db.read(|c| Ok::<_, Error>(sql::<BigInt>("SELECT n FROM others").get_result::<i64>(c)?));
+        assert_eq!(others.await.unwrap(), 1);
         db.read(assert_intact).await.unwrap();
     });
 }

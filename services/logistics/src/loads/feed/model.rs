@@ -63,7 +63,8 @@ impl FeedEventType {
 
     /// Returns the name in the table.
     pub(crate) fn stored(self) -> &'static str {
-        self.name().trim_start_matches("load.")
+        let name = self.name();
+        name.strip_prefix("load.").unwrap_or(name)
     }
 }
 
