@@ -12,6 +12,7 @@ use testkit::processes::service::ServiceProcess;
 use testkit::processes::stack::Stack;
 use testkit::processes::trial::Trial;
 
+use super::open_app;
 use crate::browser::Browser;
 use crate::markdown;
 
@@ -26,8 +27,7 @@ const AWAY: Duration = Duration::from_secs(2);
 /// Opens the page, creates loads, kills logistics, creates loads, and compares what the page has received.
 pub fn check(trial: &Trial<'_>, browser: &mut Browser, stack: &mut Stack, token: &str) -> Result<()> {
     let [system, logistics, _] = &mut stack.services[..] else { bail!("there are three services") };
-    let page = browser.open(&system.url("/healthz"))?;
-    browser.wait(&page, "location.pathname === '/healthz' && document.readyState === 'complete'")?;
+    let page = open_app(browser, system)?;
     let document = [DOCUMENT.to_owned()];
     let documents = markdown::read(&document)?;
     let code = documents[0]

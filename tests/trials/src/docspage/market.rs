@@ -11,6 +11,7 @@ use testkit::processes::http::Body;
 use testkit::processes::service::ServiceProcess;
 use testkit::processes::trial::Trial;
 
+use super::open_app;
 use crate::browser::Browser;
 
 const PAGE: &str = "deploy/examples/market.html";
@@ -53,8 +54,7 @@ const PICTURES: &str = "Promise.all([...document.querySelectorAll('#list img')].
 /// Publishes listings with a photograph, opens the page, chooses a category and a part of the map.
 pub fn check(trial: &Trial<'_>, browser: &mut Browser, stack: &[ServiceProcess], token: &str) -> Result<()> {
     let [system, .., livestock] = stack else { anyhow::bail!("there are three services") };
-    let page = browser.open(&system.url("/healthz"))?;
-    browser.wait(&page, "location.pathname === '/healthz' && document.readyState === 'complete'")?;
+    let page = open_app(browser, system)?;
     browser.evaluate(&page, &format!("token = {}", json!(token)))?;
     let stored = browser.evaluate(&page, UPLOAD)?;
     let mut listing = sheep_listing("visitors", &json!([{"id": stored[0]}]));

@@ -11,7 +11,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::processes::checkout::{self, SERVICES};
 use testkit::processes::environment::variables;
 use testkit::processes::ports;
@@ -21,7 +21,7 @@ use testkit::processes::tokens::{DevKeys, Identity};
 use testkit::processes::trial::Trial;
 
 use self::page::{Visit, check_linked_image};
-use crate::browser::Browser;
+use crate::browser::{Browser, Page};
 use crate::replicas::deployment::Proxy;
 
 const TOKEN_TTL: Duration = Duration::from_secs(3600);
@@ -62,6 +62,15 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
         trial.note(format!("{name} behind a path prefix: title, links, a request"), "right", "right");
     }
     Ok(())
+}
+
+/// Opens a page with the origin of a service, as an app there would be. It is a response for programs, so the browser is
+/// told to ignore its policy, which forbids a page to load anything.
+fn open_app(browser: &mut Browser, service: &ServiceProcess) -> Result<Page> {
+    let page = browser.open("about:blank")?;
+    browser.command(&page, "Page.setBypassCSP", &json!({"enabled": true}))?;
+    browser.navigate(&page, &service.url("/healthz"))?;
+    Ok(page)
 }
 
 /// Starts the services with the demo data. They do not know their public URL.

@@ -11,6 +11,7 @@ use testkit::processes::checkout::SERVICES;
 use testkit::processes::http::{Body, Form, HttpClient};
 use testkit::processes::service::ServiceProcess;
 
+use super::open_app;
 use crate::browser::{Browser, Page, authorize, element, execute, open, set, token};
 
 /// An id that names nothing.
@@ -142,8 +143,7 @@ pub fn check_linked_image(
     let link = http.send("POST", &system.url(&format!("/v1/files/{id}/link")), Some(token), &body)?;
     let url = &link.json["url"];
 
-    let page = browser.open(&other.url("/healthz"))?;
-    browser.wait(&page, "location.pathname === '/healthz' && document.readyState === 'complete'")?;
+    let page = open_app(browser, other)?;
     let mut shown = |url: &Value| {
         browser.evaluate(
             &page,
