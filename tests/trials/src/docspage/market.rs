@@ -82,9 +82,12 @@ pub fn check(trial: &Trial<'_>, browser: &mut Browser, stack: &[ServiceProcess],
     )?;
     let is_total = format!("document.querySelector('#message').innerText === {total}");
     browser.wait(&page, &format!("{is_total} && document.querySelectorAll('#map circle').length > 0"))?;
-    let circle = "document.querySelector('#map circle')";
-    browser.evaluate(&page, &format!("{circle}.dispatchEvent(new Event('click'))"))?;
-    browser.wait(&page, &format!("!({is_total}) && document.querySelectorAll('#list img').length > 0"))?;
+    // The map shows the part around the circle, where all listings may be.
+    let part = "document.querySelector('#map').getAttribute('viewBox')";
+    let whole = browser.evaluate(&page, part)?;
+    browser.evaluate(&page, "document.querySelector('#map circle').dispatchEvent(new Event('click'))")?;
+    browser
+        .wait(&page, &format!("{part} !== {whole} && document.querySelectorAll('#list img').length > 0"))?;
     let png = checkout::target_dir()?.join("docspage/market.png");
     browser.screenshot(&page, &png)?;
     let photograph = stored[1].as_u64().context("the photograph has no size")?;
