@@ -64,8 +64,8 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Opens a page with the origin of a service, as an app there would be. It is a response for programs, so the browser is
-/// told to ignore its policy, which forbids a page to load anything.
+/// Opens a page with the origin of a service, like one of an app. It is a response for programs, so the browser is told
+/// to ignore its policy, which forbids a page to load anything.
 fn open_app(browser: &mut Browser, service: &ServiceProcess) -> Result<Page> {
     let page = browser.open("about:blank")?;
     browser.command(&page, "Page.setBypassCSP", &json!({"enabled": true}))?;
