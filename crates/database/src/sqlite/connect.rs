@@ -37,7 +37,7 @@ pub(crate) fn open_sqlite(path: &Path, mode: SqliteMode) -> Result<SqliteConnect
     //   so the writer keeps it in a file.
     // - cache_size, in KiB: readers use the memory map and cache only pages beyond it.
     // - mmap_size: readers keep the map when others commit. See [`vfs`].
-    // - synchronous: without FULL, others could read a commit before [`vfs`] has written it to the log.
+    // - synchronous: without FULL, [`vfs`] would discard what is committed.
     // - wal_autocheckpoint: the writer's thread makes better checkpoints.
     // - secure_delete: deleted rows may hold tokens and are overwritten in the database file. FAST overwrites them in
     //   pages that remain in use, at no measurable cost. ON also overwrites pages that become free, which halves the

@@ -8,11 +8,12 @@
 //! the database. The mapping is replaced when the file has grown by a 32nd, and when it has become smaller. Until then
 //! pages beyond the mapping are read with `pread`.
 //!
-//! What a transaction adds to the write-ahead log waits in memory, and is written in one call when SQLite syncs the log
-//! to commit. SQLite itself makes two calls for each page, which takes a third longer. Nobody else misses the bytes:
-//! other connections read from the log only what is committed. When a transaction ends without a commit, its bytes are
-//! discarded before another process can write to the log. This relies on `synchronous=FULL`, and on the sync being the
-//! last write of a commit, which it is unless a URI has `psow=0`.
+//! What a transaction adds to the write-ahead log waits in memory, up to 120 KiB, and is written in one call when
+//! SQLite reads the log or syncs it to commit. SQLite itself makes two calls for each page, which takes a third
+//! longer. Nobody else misses the bytes: other connections read from the log only what is committed. When a
+//! transaction ends, the bytes that still wait are discarded before another process can write to the log. This relies
+//! on `synchronous=FULL` and `locking_mode=NORMAL`, and on SQLite writing nothing to the log after the sync of a
+//! commit, as it would with `psow=0`.
 #![allow(unsafe_code, reason = "a VFS is a table of C functions; no other module has unsafe code")]
 
 use std::ffi::{CStr, c_int, c_void};
@@ -52,7 +53,8 @@ unsafe impl Sync for Unix {}
 struct Kept {
     /// The size of the mapping of a database.
     mapped_bytes: i64,
-    /// What waits to be written to the log, also of a database. Null for a database whose log is not open.
+    /// Of a log, and of the database that it belongs to: what waits to be written to the log. Null for a database whose
+    /// log is not open.
     waiting: *mut Waiting,
 }
 
@@ -61,7 +63,8 @@ struct Waiting {
     database: *mut sqlite3_file,
     offset: sqlite3_int64,
     bytes: Vec<u8>,
-    /// The code of a write of this transaction that failed: it cannot be committed any more.
+    /// The code of a write of this transaction that failed. Until the transaction ends, the log is neither written nor
+    /// read, because bytes are missing.
     failure: c_int,
 }
 
@@ -119,7 +122,7 @@ unsafe extern "C" fn open(
     };
     if code == SQLITE_OK {
         // SAFETY: the file is open, and no other thread has it yet. It is an object that SQLite allocated with the size
-        // of our VFS.
+        // of our VFS. The name of a log is a string of SQLite's pager.
         unsafe {
             if flags & SQLITE_OPEN_MAIN_DB != 0 && replace_methods(file, &OF_DATABASES, of_database) {
                 kept(file, unix).write(Kept { mapped_bytes: 0, waiting: ptr::null_mut() });
@@ -162,7 +165,7 @@ fn of_log(unix: &sqlite3_io_methods) -> sqlite3_io_methods {
 }
 
 /// Replaces the methods of an open file. Returns false for a file whose methods are not those of the first file of its
-/// kind; it keeps them.
+/// kind, or are too old; it keeps them.
 unsafe fn replace_methods(
     file: *mut sqlite3_file,
     methods: &'static OnceLock<Methods>,
@@ -257,11 +260,13 @@ impl Log<'_> {
             self.write();
             self.waiting.offset = offset;
         }
-        self.waiting.bytes.extend_from_slice(bytes);
+        if self.waiting.failure == SQLITE_OK {
+            self.waiting.bytes.extend_from_slice(bytes);
+        }
         self.waiting.failure
     }
 
-    /// Writes the waiting bytes. Returns the code of a failure.
+    /// Writes the waiting bytes. Returns the code of the first failure of the transaction.
     fn write(&mut self) -> c_int {
         let Waiting { offset, bytes, failure, .. } = &mut *self.waiting;
         let code = match (self.unix.xWrite, c_int::try_from(bytes.len())) {
@@ -274,7 +279,7 @@ impl Log<'_> {
         if code != SQLITE_OK {
             *failure = code;
         }
-        code
+        *failure
     }
 }
 
@@ -324,15 +329,10 @@ unsafe extern "C" fn truncate_log(file: *mut sqlite3_file, size: sqlite3_int64) 
     unsafe { after_write(file, |unix| unix.xTruncate, |truncate| truncate(file, size)) }
 }
 
-/// `xSync`. After a failed write, the transaction is not committed.
+/// `xSync`.
 unsafe extern "C" fn sync_log(file: *mut sqlite3_file, flags: c_int) -> c_int {
-    // SAFETY: a file of `of_log`, and SQLite's own arguments.
-    unsafe {
-        match Log::of(file).map(|log| log.waiting.failure) {
-            Some(SQLITE_OK) => after_write(file, |unix| unix.xSync, |sync| sync(file, flags)),
-            failure => failure.unwrap_or(SQLITE_IOERR),
-        }
-    }
+    // SAFETY: SQLite's own arguments.
+    unsafe { after_write(file, |unix| unix.xSync, |sync| sync(file, flags)) }
 }
 
 /// `xFileSize`.
@@ -349,5 +349,39 @@ unsafe extern "C" fn close_log(file: *mut sqlite3_file) -> c_int {
         let waiting = Box::from_raw((*kept(file, unix)).waiting);
         (*kept(waiting.database, unix)).waiting = ptr::null_mut();
         methods.unix.xClose.map_or(SQLITE_OK, |close| close(file))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use libsqlite3_sys::SQLITE_FULL;
+
+    use super::*;
+
+    /// The method `xWrite` of a full disk.
+    unsafe extern "C" fn write_nothing(
+        _: *mut sqlite3_file,
+        _: *const c_void,
+        _: c_int,
+        _: sqlite3_int64,
+    ) -> c_int {
+        SQLITE_FULL
+    }
+
+    #[test]
+    fn after_a_failed_write_nothing_is_added_or_written() {
+        // SAFETY: a table without methods but `xWrite`.
+        let none: sqlite3_io_methods = unsafe { std::mem::zeroed() };
+        let unix = Box::leak(Box::new(sqlite3_io_methods { xWrite: Some(write_nothing), ..none }));
+        let mut waiting =
+            Waiting { database: ptr::null_mut(), offset: 0, bytes: Vec::new(), failure: SQLITE_OK };
+        let mut log = Log { file: ptr::null_mut(), unix, waiting: &mut waiting };
+        assert_eq!(log.write(), SQLITE_OK, "nothing waits");
+        assert_eq!((log.add(b"ab", 32), log.add(b"cd", 34)), (SQLITE_OK, SQLITE_OK));
+        assert_eq!(log.waiting.bytes, b"abcd");
+        // Elsewhere, so that what waits is written.
+        assert_eq!(log.add(b"ef", 90), SQLITE_FULL);
+        assert_eq!((log.add(b"gh", 92), log.write()), (SQLITE_FULL, SQLITE_FULL));
+        assert!(log.waiting.bytes.is_empty());
     }
 }
