@@ -129,6 +129,7 @@ pub const SCENARIOS: &[(&str, Scenario)] = &[
     ("slow-export", Function(writes::slow_export)),
     ("import", Function(writes::import)),
     ("updates", Function(writes::updates)),
+    ("sheets", Function(writes::sheets)),
     ("actions", Function(writes::actions)),
     ("upload", Function(files::upload)),
     ("download", Function(files::download)),

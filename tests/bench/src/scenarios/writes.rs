@@ -1,5 +1,6 @@
 //! Creation of single loads, batch imports, and the write-ahead log beside a slow reader.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::fs;
 use std::io::{Read, Write};
@@ -14,9 +15,9 @@ use super::search::for_all_clients;
 use crate::datasets;
 use crate::environment::BenchEnvironment;
 use crate::limits;
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Run};
 use crate::report::Bound::{AtLeast, AtMost};
-use crate::report::{RATE, Target};
+use crate::report::{P50, RATE, Target};
 use crate::wrk::Requests;
 use testkit::market::random::{Random, SEED};
 use testkit::market::{loads, organised_load};
@@ -27,6 +28,10 @@ use testkit::processes::service::ServiceProcess;
 const LOAD_COUNT: usize = 100;
 /// Rows of a batch.
 pub const BATCH_SIZE: usize = 10_000;
+/// Rows of a sheet that people correct on a screen. One of 50 is wrong, so that there are as many as an upload can
+/// correct.
+const SHEET_SIZE: usize = 50_000;
+const SHEET_ROWS_PER_FAULT: usize = 50;
 /// Clients that create loads beside a slow export.
 const WRITERS: usize = 16;
 
@@ -106,6 +111,39 @@ pub fn updates(env: &BenchEnvironment) -> Result<()> {
     env.measure("updates by a batch", service, Box::new(run), Vec::new(), targets).map(drop)
 }
 
+/// Tries and imports sheets of 50,000 loads, some of them with 1,000 wrong dates.
+pub fn sheets(env: &BenchEnvironment) -> Result<()> {
+    let (service, first) = (env.service("logistics")?, Cell::new(20_000_000));
+    let (size, step) = (SHEET_SIZE.min(env.rows / 2), SHEET_ROWS_PER_FAULT);
+    let sheet = || {
+        first.set(first.get() + size); // the service rejects a sheet that it has imported before
+        loads::csv_batch(&mut Random(SEED), first.get(), size)
+    };
+    let faulty_sheet = || -> Result<Vec<u8>> {
+        let text = String::from_utf8(sheet())?;
+        let wrong = |(line, row): (usize, &str)| {
+            if line % step == 1 { row.replacen(",20", ",x20", 1) } else { row.to_owned() }
+        };
+        Ok(text.split_inclusive('\n').enumerate().map(wrong).collect::<String>().into_bytes())
+    };
+    let correction = |number| json!({"row": number * step, "column": "deliveryDateISO", "value": "2026-10-01"});
+    let corrections = json!((0..size / step).map(correction).collect::<Vec<_>>()).to_string();
+    let fields = [("corrections", corrections.as_str())];
+
+    let plain: Run = Box::new(|| measure_import(env, service, &[], sheet()));
+    let corrected = Box::new(|| measure_import(env, service, &fields, faulty_sheet()?));
+    let targets = &[("× CPU of without corrections", AtMost(1.1))];
+    env.measure("1,000 corrections", service, corrected, vec![("without corrections", plain)], targets)?;
+
+    let dry_run = Box::new(|| measure_import(env, service, &[("dryRun", "true")], sheet()));
+    env.measure("dry run", service, dry_run, Vec::new(), &[(RATE, AtLeast(5_000.0))])?;
+
+    // Proxies wait two minutes for a response.
+    let fields = [("dryRun", "true"), ("format", "XLSX")];
+    let problems = Box::new(|| measure_import(env, service, &fields, faulty_sheet()?));
+    env.measure("sheet with problems", service, problems, Vec::new(), &[(P50, AtMost(120e6))]).map(drop)
+}
+
 /// Cancels 200 loads by one request. Half of them do not exist.
 pub fn actions(env: &BenchEnvironment) -> Result<()> {
     let (service, mut random) = (env.service("logistics")?, Random(SEED));
@@ -128,7 +166,7 @@ pub fn import_batch(env: &BenchEnvironment, service: &ServiceProcess, csv: Vec<u
     measure_import(env, service, &[], csv)
 }
 
-/// Imports a batch of 10,000 rows with these fields of the form, and measures its rows.
+/// Imports a batch with these fields of the form, and measures its rows.
 fn measure_import(
     env: &BenchEnvironment,
     service: &ServiceProcess,
@@ -136,11 +174,12 @@ fn measure_import(
     csv: Vec<u8>,
 ) -> Result<Measurement> {
     let admin = service.token(None);
+    let rows = csv.iter().filter(|byte| **byte == b'\n').count() - 1; // the heading is none
     env.with_cpu(Some(service), || {
         let started = Instant::now();
         datasets::import(service, &admin, fields, csv)?;
         let us = started.elapsed().as_secs_f64() * 1e6;
-        Ok(Measurement { requests: 10_000.0, us, p50: us, p99: us, p999: us, cpu: None })
+        Ok(Measurement { requests: rows as f64, us, p50: us, p99: us, p999: us, cpu: None })
     })
 }
 
