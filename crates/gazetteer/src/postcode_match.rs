@@ -76,11 +76,14 @@ fn match_compact(code: &str) -> PostcodeMatch {
         .unwrap_or_default()
 }
 
-/// Matches a code with letters for digits or digits for letters: `SW1A OAA`, `SY2O8EW`, `SY2O`, `H9I E2K3`.
+/// Matches a code with letters for digits or digits for letters: `SW1A OAA`, `SY2O8EW`, `SY2O`, `H9I E2K3`. A code
+/// without digits matches only as a unit postcode with its space, `SWIA OAA`, since names have no digits either.
 fn match_misread(upper: &str) -> Option<PostcodeMatch> {
     let is_code = |c: char| c.is_ascii_alphanumeric() || c == ' ';
     let has_digit = upper.contains(|c: char| c.is_ascii_digit());
-    let is_misread = has_digit && upper.contains(['O', '0', 'I', 'L', '1']) && upper.chars().all(is_code);
+    let is_split = upper.find(' ').is_some_and(|space| space + 1 + INWARD_CHARS == upper.len());
+    let is_misread =
+        (has_digit || is_split) && upper.contains(['O', '0', 'I', 'L', '1']) && upper.chars().all(is_code);
     if !is_misread || upper.len() > MAX_CODE_CHARS + 1 {
         return None;
     }
@@ -101,7 +104,7 @@ fn match_misread(upper: &str) -> Option<PostcodeMatch> {
         // Of a code whose first letter is misread, the whole must exist: "11 8JQ" may be a house number.
         let is_certain = |code: &str, matched: &PostcodeMatch| {
             matches!(matched.exact[..], [Item::Unit(_)])
-                || (code.as_bytes()[0] == upper.as_bytes()[0] && !matched.is_empty())
+                || (has_digit && code.as_bytes()[0] == upper.as_bytes()[0] && !matched.is_empty())
         };
         readings(outward)
             .find_map(|code| match_split(&code, &inward).filter(|matched| is_certain(&code, matched)))
@@ -163,4 +166,21 @@ fn match_split(outward: &str, inward: &str) -> Option<PostcodeMatch> {
     let is_irish = inward.len() <= 4 && inward.bytes().all(|b| b.is_ascii_alphanumeric());
     let number = district::find_irish(outward).filter(|_| is_irish)?;
     Some(PostcodeMatch { district: vec![Item::District(number)], ..PostcodeMatch::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::match_misread;
+    use crate::tables::FOLDED;
+
+    #[test]
+    fn no_name_is_a_misread_postcode() {
+        let names = FOLDED.split(|byte| *byte == b'\n').map(|name| str::from_utf8(name).unwrap());
+        for name in names.filter(|name| !name.contains(|c: char| c.is_ascii_digit())) {
+            let words: Vec<_> = name.split(' ').collect();
+            for pair in words.windows(2) {
+                assert!(match_misread(&pair.join(" ").to_ascii_uppercase()).is_none(), "{name}");
+            }
+        }
+    }
 }

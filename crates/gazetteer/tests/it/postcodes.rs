@@ -48,6 +48,7 @@ fn finds_codes_and_prefixes_with_any_spacing() {
     assert!(search("B1 1").iter().all(|hit| hit.text.starts_with("B1 1")));
     assert_eq!(texts(&search("B11")), ["B11"]);
     assert_eq!(texts(&search("w1a 1aa")), ["W1A 1AA"]);
+    assert_eq!(texts(&search("SWIA OAA")), ["SW1A 0AA"]);
 }
 
 #[test]
