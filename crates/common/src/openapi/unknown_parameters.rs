@@ -76,14 +76,16 @@ fn is_strict(request: &HttpRequest) -> bool {
 }
 
 /// Returns an error for each of the first 20 unknown parameters of a request: in strict mode all of them, otherwise
-/// filters, because a search without a filter that the caller meant finds too much.
+/// filters, because a search without a filter that the caller meant finds too much. Returns none for a link.
 pub(crate) fn errors(request: &HttpRequest, operation: &Operation) -> ValidationErrors {
     let mut errors = ValidationErrors::default();
     // Programs add parameters to links.
-    let is_refused = |name: &String| name.starts_with(FILTER_PREFIX) && !operation.is_link();
+    if operation.is_link() {
+        return errors;
+    }
     let mut names = unknown_names(request.query_string(), operation);
     if !is_strict(request) {
-        names.retain(is_refused);
+        names.retain(|name| name.starts_with(FILTER_PREFIX));
     }
     for name in names.into_iter().take(MAX_REPORTED) {
         let allowed = json!({ "allowed": operation.parameter_names() });

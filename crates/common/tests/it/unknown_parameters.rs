@@ -56,6 +56,8 @@ fn strict_mode_refuses_unknown_parameters_with_all_other_faults() {
         assert_eq!(refused.errors().len(), 20);
         let settings = app.get("/v1/settings?x=1");
         assert_eq!(settings.by(&User::admin()).send().await.errors(), ["x enum"]);
+        app.get("/v1/linked?ms=1&utm_source=x&f:type=y").send().await.ok();
+        assert_eq!(app.get("/v1/linked?ms=x&utm_source=x").send().await.errors(), ["ms type"]);
         // The role comes first.
         assert_eq!(app.get("/v1/settings?x=1").by(&user).send().await.status, 403);
         assert_eq!(app.get("/v1/settings?x=1").send().await.status, 401);

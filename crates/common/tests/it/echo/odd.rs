@@ -111,6 +111,14 @@ async fn hear(query: Query<Heard>) -> Result<JsonResponse, Error> {
     })?
 }
 
+/// Stored content by a link, without its signature.
+#[utoipa::path(operation_id = "linked", params(Pause),
+    responses((status = 200, content_type = "*/*", body = String), ErrorResponses))]
+#[get("/linked")]
+async fn linked(pause: Query<Pause>) -> Result<JsonResponse, Error> {
+    JsonResponse::json(&pause.check(|pause, _| pause.ms)?)
+}
+
 /// A path with an id. An invalid query is reported before an invalid id.
 #[utoipa::path(operation_id = "hear_of", params(("id" = String, Path), Pause),
     responses((status = 200, body = String), ErrorResponses))]
@@ -164,6 +172,7 @@ pub(super) fn routes(v1: &mut ServiceConfig) {
         .service(pauses)
         .service(large_stream)
         .service(hear)
+        .service(linked)
         .service(hear_of);
     v1.service(who).service(only_admin).service(only_member).service(public);
     v1.service(scope("/public").service(hear).service(panics));
