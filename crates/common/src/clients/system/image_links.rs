@@ -11,10 +11,11 @@ use serde::Deserialize;
 use super::client::SystemClient;
 use super::public::PublicCall;
 
-/// The most files of one call.
+/// The most files of one call: as many as system takes.
 const MAX_IDS: usize = 50;
-/// The most calls for one request. Images beyond them get links with the next requests.
-const MAX_CALLS: usize = 10;
+/// How long calls are made for one request. The largest page, 100 listings with 50 files each, takes 100 calls of a few
+/// milliseconds. Images beyond the time get links with the next requests.
+const MAX_TIME: Duration = Duration::from_secs(5);
 /// How long a link is given out. System makes links that are valid for two hours, so it is valid for another hour.
 const LINK_AGE: Duration = Duration::from_secs(3600);
 /// How long it is remembered that a file has no link, because it is no public image.
@@ -67,41 +68,47 @@ impl ImageLinkClient {
     }
 
     /// Returns links to those of these files that are images that every caller may download. They are valid for at
-    /// least an hour. Makes up to ten calls of a second each. Images are missing while the system service is
-    /// unavailable.
+    /// least an hour. Makes calls one after another, of a second each, for up to five seconds. Images are missing while
+    /// the system service is unavailable.
     pub async fn find(&self, by: &PublicCall, ids: &[Id]) -> HashMap<Id, Arc<ImageLinks>> {
-        let mut unknown: Vec<_> = {
+        let (mut found, mut unknown) = (HashMap::new(), Vec::new());
+        {
             let remembered = self.remembered.lock();
-            let is_known = |id: &Id| remembered.get(id).is_some_and(Remembered::is_fresh);
-            ids.iter().copied().filter(|id| !is_known(id)).collect()
-        };
+            for id in ids {
+                match remembered.get(id).filter(|file| file.is_fresh()) {
+                    Some(file) => found.extend(file.links.clone().map(|links| (*id, links))),
+                    None => unknown.push(*id),
+                }
+            }
+        }
         unknown.sort_unstable();
         unknown.dedup();
-        for ids in unknown.chunks(MAX_IDS).take(MAX_CALLS) {
+        let started = Instant::now();
+        for ids in unknown.chunks(MAX_IDS).take_while(|_| started.elapsed() < MAX_TIME) {
             match self.read(by, ids).await {
-                Ok(links) => self.remember(ids, links),
+                Ok(links) => {
+                    found.extend(links.iter().map(|(id, links)| (*id, links.clone())));
+                    self.remember(ids, links);
+                }
                 Err(error) => {
                     tracing::warn!(error = format!("{error:#}"), "links to images cannot be read");
                     break;
                 }
             }
         }
-        let remembered = self.remembered.lock();
-        let link = |id: &Id| Some((*id, remembered.get(id).filter(|link| link.is_fresh())?.links.clone()?));
-        ids.iter().filter_map(link).collect()
+        found
     }
 
-    async fn read(&self, by: &PublicCall, ids: &[Id]) -> anyhow::Result<Vec<LinksOfFile>> {
+    async fn read(&self, by: &PublicCall, ids: &[Id]) -> anyhow::Result<HashMap<Id, Arc<ImageLinks>>> {
         let list = ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
         let parameters = [("ids", list.as_str()), ("widths", WIDTHS)];
         let found = self.files.get(by, "/v1/public/images/links", &parameters).await?;
         // 404: the system service is an older one, or gives no links to visitors.
-        Ok(found.map_or(Ok(Vec::new()), serde_json::from_value)?)
+        let found: Vec<LinksOfFile> = found.map_or(Ok(Vec::new()), serde_json::from_value)?;
+        Ok(found.into_iter().map(|found| (found.id, Arc::new(found.links))).collect())
     }
 
-    fn remember(&self, ids: &[Id], links: Vec<LinksOfFile>) {
-        let mut links: HashMap<_, _> =
-            links.into_iter().map(|found| (found.id, Arc::new(found.links))).collect();
+    fn remember(&self, ids: &[Id], mut links: HashMap<Id, Arc<ImageLinks>>) {
         let since = Instant::now();
         let mut remembered = self.remembered.lock();
         if remembered.len() + ids.len() > MAX_REMEMBERED {
@@ -111,5 +118,36 @@ impl ImageLinkClient {
             remembered.clear();
         }
         remembered.extend(ids.iter().map(|id| (*id, Remembered { links: links.remove(id), since })));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+    use super::*;
+
+    /// 100 listings with 6 images each, of which some are remembered when others fill the memory.
+    #[test]
+    fn a_page_of_many_images_is_complete() {
+        testkit::block_on(async {
+            let server = MockServer::start().await;
+            let respond = |request: &Request| {
+                let ids = request.url.query_pairs().find(|(name, _)| name == "ids").unwrap().1.into_owned();
+                let links = ids.split(',').map(|id| json!({"id": id, "url": format!("https://images/{id}")}));
+                ResponseTemplate::new(200).set_body_json(links.collect::<Vec<_>>())
+            };
+            Mock::given(path("/v1/public/images/links")).respond_with(respond).mount(&server).await;
+            let client = ImageLinkClient::new(Arc::new(SystemClient::new(&server.uri()).unwrap()));
+            let new_ids = |count: usize| std::iter::repeat_with(Id::new).take(count).collect::<Vec<_>>();
+            let (by, ids) = (PublicCall::background("a", "1"), new_ids(600));
+            client.find(&by, &ids[..10]).await;
+            client.remember(&new_ids(MAX_REMEMBERED - 100), HashMap::new());
+            let found = client.find(&by, &ids).await;
+            assert!(ids.iter().all(|id| found[id].url == format!("https://images/{id}")));
+            assert_eq!(client.find(&by, &ids).await.len(), 600);
+        });
     }
 }
