@@ -122,7 +122,8 @@ fn to_json(query: &str, schema: &Schema) -> (Map<String, Value>, Vec<String>) {
 
 /// Converts parameters to the JSON types of their schemas. A text that cannot be converted stays a text, which the
 /// schema refuses. Blank values count as absent. The last value of a repeated parameter counts, except for an array,
-/// which takes all values, splits each at commas and converts each item.
+/// which takes all values, splits each at commas and converts each item. Blank items count as absent too, except in an
+/// array of a fixed length, where each place has a meaning.
 pub(super) fn pairs_to_json<'a>(
     pairs: impl Iterator<Item = (Cow<'a, str>, Cow<'a, str>)>,
     schema: &Schema,
@@ -134,7 +135,8 @@ pub(super) fn pairs_to_json<'a>(
         };
         if has_type(schema, "array") {
             let list = members.entry(name.to_owned()).or_insert_with(|| json!([]));
-            let items = text.split(',').filter(|item| !item.trim().is_empty());
+            let is_fixed = schema["minItems"].is_number() && schema["minItems"] == schema["maxItems"];
+            let items = text.split(',').filter(|item| is_fixed || !item.trim().is_empty());
             let items = items.map(|item| convert(item.trim(), &schema["items"]));
             list.as_array_mut().into_iter().for_each(|list| list.extend(items.clone()));
             continue;
@@ -234,6 +236,22 @@ mod tests {
         let schema = Schema::new(&json!({"properties": {"f:id": ids}}), &json!({})).unwrap();
         let (members, _) = to_json("f:id=1,%202&f:id%5B%5D=3&f:id=x,1.5,,", &schema);
         assert_eq!(Value::Object(members), json!({"f:id": [1, 2, 3, "x", "1.5"]}));
+    }
+
+    #[test]
+    fn an_array_of_a_fixed_length_keeps_its_blank_items() {
+        let bbox = json!({"type": "array", "minItems": 2, "maxItems": 2, "items": {"type": "number"}});
+        let schema = Schema::new(&json!({"properties": {"bbox": bbox}}), &json!({})).unwrap();
+        for (query, is_valid) in [
+            ("bbox=1,2", true),
+            ("bbox=", true),
+            ("bbox=1,,2", false),
+            ("bbox=1,", false),
+            ("bbox=,2,", false),
+        ] {
+            let mut value = Value::Object(to_json(query, &schema).0);
+            assert_eq!(schema.check(&mut value).is_empty(), is_valid, "{query}");
+        }
     }
 
     proptest! {
