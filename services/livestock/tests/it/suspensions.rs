@@ -118,7 +118,18 @@ testkit::on_both! {
         patch(&app, &farm, &id, &json!({"description": "Edited."})).await;
         assert_eq!(market().await, [""; 0]);
         assert_eq!(all(&app, &farm, "").await.len(), 2);
+        // The listing in own events and that found by ids is marked alike.
+        let marked = async |user: &User| {
+            let by_ids = app.get(&format!("/v1/listings/by-ids?ids={id}")).by(user).send().await.ok();
+            let events = all(&app, user, "include=resource").await.into_iter();
+            let listings = events.map(|event| event["listing"].clone()).chain([by_ids[0].clone()]);
+            listings.map(|listing| listing.get("suspended").cloned()).collect::<Vec<_>>()
+        };
+        for user in [&farm, &User::admin()] {
+            assert_eq!(marked(user).await, [Some(json!(true)), Some(json!(true)), Some(json!(true))]);
+        }
         suspend(&app, "reinstate").await;
+        assert_eq!(marked(&farm).await, [None, None, None]);
         assert_eq!(market().await, ["listing.published"]);
         to(&app, &farm, &id, "sold").send().await.ok();
         assert_eq!(market().await, ["listing.published", "listing.closed"]);

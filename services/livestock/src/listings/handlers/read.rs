@@ -62,12 +62,8 @@ pub(super) async fn list_listings_by_ids(
 ) -> Result<JsonResponse, Error> {
     let ids = query.check(IdsParams::parse)?;
     let requested = ids.clone();
-    let read = move |c: &mut _| {
-        let mut found = store::list_for_reader(c, &caller, &requested)?;
-        store::mark_suspended(c, &caller, found.iter_mut().map(|(id, document)| (*id, &mut document.0)))?;
-        Ok::<_, Error>(found)
-    };
-    Ok(documents_by_ids(&ids, service.db.read(read).await?))
+    let found = service.db.read(move |c| store::list_for_reader(c, &caller, &requested)).await?;
+    Ok(documents_by_ids(&ids, found))
 }
 
 /// The response of a search: listings, or facets with `docs=false`.

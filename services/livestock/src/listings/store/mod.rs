@@ -369,8 +369,8 @@ pub(super) fn list_by_ids(
     Ok(visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document)).load(c)?)
 }
 
-/// Returns the documents of those of the listings that the caller sees, in any order, each with whether it is on the
-/// caller's wishlist. One query, as the feed promises.
+/// Returns the documents of those of the listings that the caller sees, in any order, each with what [`mark`] appends.
+/// One query, as the feed promises.
 pub(super) fn list_for_reader(
     c: &mut AnyConnection,
     caller: &Caller,
@@ -379,10 +379,19 @@ pub(super) fn list_for_reader(
     let wish =
         "EXISTS (SELECT 1 FROM wishlists WHERE wishlists.listing_id = listings.id AND wishlists.user_id = ";
     let is_wishlisted = sql::<Bool>(wish).bind::<Text, _>(&caller.user_id).sql(")");
-    let query = visible(caller).filter(l::id.eq_any(ids)).select((l::id, l::document, is_wishlisted));
+    // Others do not see these.
+    let is_suspended = sql::<Bool>(
+        "(listings.status = 'active' AND \
+         listings.organisation_id IN (SELECT organisation_id FROM suspended_organisations))",
+    );
+    let columns = (l::id, l::document, is_wishlisted, is_suspended);
+    let query = visible(caller).filter(l::id.eq_any(ids)).select(columns);
     let mut found = Vec::new();
-    for (id, mut document, is_wishlisted) in query.load::<(Id, Json, bool)>(c)? {
+    for (id, mut document, is_wishlisted, is_suspended) in query.load::<(Id, Json, bool, bool)>(c)? {
         append_wishlisted(&mut document.0, is_wishlisted)?;
+        if is_suspended {
+            append_suspended(&mut document.0)?;
+        }
         found.push((id, document));
     }
     Ok(found)
