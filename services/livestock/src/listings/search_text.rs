@@ -10,8 +10,9 @@ use super::model::Listing;
 /// Separates what visitors see of a listing from the rest of its [`search_text`]. No text of a client has it.
 pub(crate) const END_OF_PUBLIC_TEXT: char = '\u{1f}';
 
-/// The most characters of the public part of a [`search_text`]: folding can make a text eighteen times as long.
-const MAX_PUBLIC_CHARS: usize = 20_000;
+/// The most characters of the public part of a [`search_text`]. The longest texts of a listing fold to fewer: `&` to
+/// four characters, and only some rare signs, which stand for phrases, to more.
+const MAX_PUBLIC_CHARS: usize = 60_000;
 
 /// Returns the text that words are compared with: folded, one line for each field, with the outward code of the
 /// postcode. What only callers see follows [`END_OF_PUBLIC_TEXT`]: the postcode, if it has a space also without.
@@ -87,6 +88,13 @@ mod tests {
             text_of(&json!({"location": {"address": {"postcode": "75008"}}})),
             "penybont farm\n\n\u{1f}75008"
         );
+    }
+
+    #[test]
+    fn the_last_word_of_a_long_description_counts() {
+        let description = format!("{} last", "&".repeat(9_995));
+        let text = text_of(&json!({"tags": vec!["x".repeat(50); 50], "description": description}));
+        assert!(has_all_words(&text, &["last".to_owned()]), "{}", text.len());
     }
 
     #[test]
