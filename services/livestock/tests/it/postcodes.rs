@@ -105,7 +105,7 @@ testkit::on_both! {
         };
         for (postcode, country, is_known) in [
             ("LD3 7", "GB", true), ("LD3 7EG", "uk", true), ("D2", "IE", true), ("JE2 3ZZ", "GB", true), ("JE2 3ZZ", "je", true),
-            ("ZZ1 1ZZ", "GB", false),
+            ("ZZ1 1ZZ", "GB", false), ("LD3 FARM", "GB", false), ("LD3 7ZZ", "GB", true),
         ] {
             let created = post(postcode, json!(country)).await.ok();
             let codes: Vec<_> = created["warnings"].as_array().into_iter().flatten().map(|warning| warning["code"].clone()).collect();

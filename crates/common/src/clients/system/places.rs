@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::client::SystemClient;
 use super::public::PublicCall;
+use crate::wire::is_eircode;
 
 /// A client for the places of the system service.
 pub struct PlaceClient(Arc<SystemClient>);
@@ -36,8 +37,9 @@ impl PlaceClient {
         Self(files)
     }
 
-    /// Returns the coordinates of a postcode; those of its district if only that is known. Returns `None` if the
-    /// postcode is not known. Makes up to three calls of a second each.
+    /// Returns the coordinates of a postcode or an outward code, and for a sector those of a postcode in it. If only the
+    /// district of a postcode or sector is known, returns its coordinates. Returns `None` if the postcode is not known.
+    /// Makes up to three calls of a second each.
     ///
     /// # Errors
     /// Fails if the system service is unavailable or limits the calls of this address. The error has no postcode.
@@ -61,15 +63,14 @@ impl PlaceClient {
         in_range.map(Some).ok_or_else(|| anyhow!("the location has no coordinates"))
     }
 
-    /// Returns the best match of a postcode, or of its district if system does not know the postcode.
+    /// Returns the best match of a postcode, or of its [district](district_of) if system does not know the postcode.
     async fn search(&self, by: &PublicCall, query: &PostcodeQuery) -> anyhow::Result<Option<Value>> {
         let postcode = written_out(&query.postcode);
         // Jersey, Guernsey and Man are countries of their own, but people write `GB`.
         let is_of_crown =
             |code: &&str| *code == "GB" && ["JE", "GY", "IM"].iter().any(|area| postcode.starts_with(area));
         let country = query.country.as_deref().filter(|code| is_country_code(code) && !is_of_crown(code));
-        let district = postcode.split_once(' ').map(|(district, _)| district);
-        for text in [Some(postcode.as_str()), district].into_iter().flatten() {
+        for text in [Some(postcode.as_str()), district_of(&postcode)].into_iter().flatten() {
             let mut parameters = vec![("query", text), ("limit", "1")];
             parameters.extend(country.map(|code| ("countryISO", code)));
             let found = self.0.get(by, "/v1/public/addresses", &parameters).await?;
@@ -103,24 +104,48 @@ fn is_country_code(code: &str) -> bool {
     code.len() == 2 && code.bytes().all(|letter| letter.is_ascii_alphabetic())
 }
 
-/// Returns true if the best match of a search is the postcode, or the district that is its part before the space. The
-/// search understands letters in place of digits that look like them, and the reverse.
+/// Returns a postcode without spaces, with digits for the letters that look like them. The search takes them for each
+/// other too.
+fn compact(postcode: &str) -> String {
+    let digits = postcode.split_whitespace().flat_map(str::chars).map(|c| match c.to_ascii_uppercase() {
+        'O' => '0',
+        'I' | 'L' => '1',
+        c => c,
+    });
+    digits.collect()
+}
+
+/// Returns the district of a text with the form of a British postcode, its beginning from the sector on, or an Eircode:
+/// `HR4` of `HR4 9AR` and of `HR4 9`, `H91` of `H91 E2K3`.
+fn district_of(postcode: &str) -> Option<&str> {
+    let (district, inward) = postcode.split_once(' ')?;
+    let is_letter_or_digit = |code: &str| code.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_outward = (2..=4).contains(&district.len())
+        && is_letter_or_digit(district)
+        && district.starts_with(|first: char| first.is_ascii_alphabetic())
+        && compact(&district[1..]).bytes().any(|byte| byte.is_ascii_digit());
+    let inward = compact(inward);
+    let is_inward = inward.starts_with(|first: char| first.is_ascii_digit())
+        && inward.len() <= 3
+        && inward[1..].bytes().all(|byte| byte.is_ascii_uppercase() || b"01".contains(&byte));
+    (is_outward && is_inward || is_eircode(&compact(postcode))).then_some(district)
+}
+
+/// Returns true if the best match of a search is the postcode, its [district](district_of) or, for a sector, a postcode
+/// in it.
 fn is_match(found: &Value, postcode: &str) -> bool {
-    let compact = |text: &str| {
-        let digits = text.split_whitespace().flat_map(str::chars).map(|c| match c.to_ascii_uppercase() {
-            'O' => '0',
-            'I' | 'L' => '1',
-            c => c,
-        });
-        digits.collect::<String>()
-    };
     let found_text = found["text"].as_str().unwrap_or_default();
-    let text = compact(found_text);
-    let is_district = |district: &str| compact(district) == text;
-    let is_whole = text == compact(postcode) && found_text.bytes().any(|byte| byte.is_ascii_digit());
+    let (text, searched) = (compact(found_text), compact(postcode));
+    let is_code = found_text.bytes().any(|byte| byte.is_ascii_digit());
+    let is_district = || district_of(postcode).is_some_and(|district| compact(district) == text);
+    // The unit has two letters more than its sector.
+    let is_in_sector = || {
+        let sector = text.split_at_checked(text.len().wrapping_sub(2)).map(|(sector, _)| sector);
+        sector == Some(&searched) && found_text.contains(' ') && is_code
+    };
     match found["type"].as_str() {
-        Some("postcode" | "container") if is_whole => true,
-        Some("postcode" | "container") => postcode.split_once(' ').is_some_and(|(part, _)| is_district(part)),
+        Some("postcode" | "container") if text == searched && is_code || is_district() => true,
+        Some("postcode") => is_in_sector(),
         _ => false,
     }
 }
@@ -247,6 +272,27 @@ mod tests {
             ("container", "Brecon", "75001", false),
             ("postcode", "SW1A 0AA", "SW1AOAA", true),
             ("container", "Oil", "OIL", false),
+            ("container", "LD3", "LD3 FARM", false),
+            ("container", "HR4", "HR4 HELLO1", false),
+            ("container", "HR4", "HR4 12345", false),
+            ("container", "HR4", "HR4 9", true),
+            ("container", "SY20", "SY2O OEW", true),
+            ("container", "IP1", "IP1 lAA", true),
+            ("container", "D6W", "D6W XY00", true),
+            ("container", "H91", "H91 E2", false),
+            ("container", "JE2", "JE2 3ZZ", true),
+            ("postcode", "LD3 7AA", "LD3 7", true),
+            ("postcode", "LD3 7AA", "LD37", true),
+            ("postcode", "HR4 9AA", "hr49", true),
+            ("postcode", "LL5 7AA", "LL5 7", true),
+            ("postcode", "LD3 7AA", "LD3", false),
+            ("postcode", "LD3 8AA", "LD3 7", false),
+            ("postcode", "B11 1AA", "B1 1", false),
+            ("postcode", "B1 1AA", "B1", false),
+            ("container", "HR1", "HR15", false),
+            ("place", "LD3 7AA", "LD3 7", false),
+            ("postcode", "A", "", false),
+            ("postcode", "É7", "LD3 7", false),
         ] {
             let found = json!({"type": kind, "text": text});
             assert_eq!(is_match(&found, postcode), expected, "{kind} {text} {postcode}");
