@@ -44,8 +44,9 @@ pub enum Cell {
     Number(Number),
     /// A date or instant in ISO 8601.
     Date(String),
-    /// A cell with the format of a date that is none: why, and what it contains.
-    NoDate(&'static str, String),
+    /// A cell with the format of a date that is none: why, what it contains, and its number with the format, in which
+    /// day 1 is 1900-01-01.
+    NoDate(&'static str, String, Option<(f64, NumberFormat)>),
     /// A cell that cannot be read, with code and message of the error, and what it contains.
     Invalid(Fault, &'static str, String),
     /// A cell that the sheet does not show, because these merged cells cover it.
@@ -79,7 +80,7 @@ impl Cell {
     /// Returns the text of the cell: what a CSV file of the same table contains.
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
-            Self::Text(text) | Self::Date(text) | Self::NoDate(_, text) | Self::Invalid(_, _, text) => {
+            Self::Text(text) | Self::Date(text) | Self::NoDate(_, text, _) | Self::Invalid(_, _, text) => {
                 text.into()
             }
             Self::Number(number) => number.to_text().unwrap_or_else(|_| general(number.value)).into(),

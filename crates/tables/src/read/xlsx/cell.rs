@@ -6,6 +6,8 @@ use crate::read::cell::{Cell, Number};
 use crate::read::number_format::{NumberFormat, general, significant};
 
 const MILLIS_PER_DAY: f64 = 86_400_000.0;
+/// How much smaller serial numbers are that count from 1904.
+const DAYS_TO_1904: f64 = 1_462.0;
 
 /// The type of a cell, from its attribute `t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +74,11 @@ pub(crate) enum NumberStyle {
     General,
     Format(NumberFormat),
     /// A date, or a time of day in an unknown time zone.
-    Date,
+    Date(NumberFormat),
     /// A date, or an instant: the format shows that it is in UTC.
-    UtcDate,
+    UtcDate(NumberFormat),
     /// A date whose day the format does not show, or not always.
-    NoDate,
+    NoDate(NumberFormat),
 }
 
 /// The message for a date cell that shows something else.
@@ -107,9 +109,11 @@ pub(crate) fn parse_numeric(text: String, style: &NumberStyle, is_1904: bool, is
         _ => return Cell::Text(text),
     };
     match style {
-        NumberStyle::NoDate if !is_formula || value.abs() > 0.0 => Cell::NoDate(NO_DATE, text),
-        NumberStyle::Date | NumberStyle::UtcDate if !is_formula || value.abs() > 0.0 => {
-            parse_serial_date(value, *style == NumberStyle::UtcDate, is_1904)
+        NumberStyle::NoDate(format) if !is_formula || value.abs() > 0.0 => {
+            Cell::NoDate(NO_DATE, text, Some((value, format.clone())))
+        }
+        NumberStyle::Date(format) | NumberStyle::UtcDate(format) if !is_formula || value.abs() > 0.0 => {
+            parse_serial_date(value, matches!(style, NumberStyle::UtcDate(_)), is_1904, format)
         }
         NumberStyle::Format(format) => {
             Cell::Number(Number { value, format: Some(format.clone()), is_formula })
@@ -124,7 +128,9 @@ pub(crate) fn parse_iso_date(text: &str) -> String {
     midnight.map_or(text, |(date, _)| date).to_owned()
 }
 
-fn parse_serial_date(number: f64, is_utc: bool, is_1904: bool) -> Cell {
+fn parse_serial_date(number: f64, is_utc: bool, is_1904: bool, format: &NumberFormat) -> Cell {
+    let serial_1900 = if is_1904 && number >= 0.0 { number + DAYS_TO_1904 } else { number };
+    let no_date = |message, text| Cell::NoDate(message, text, Some((serial_1900, format.clone())));
     #[expect(clippy::cast_possible_truncation, reason = "less than a day has")]
     let mut millis = (number.rem_euclid(1.0) * MILLIS_PER_DAY).round() as i64;
     let mut serial = number.floor();
@@ -144,16 +150,14 @@ fn parse_serial_date(number: f64, is_utc: bool, is_1904: bool) -> Cell {
     };
     let date = epoch.zip(days).and_then(|(epoch, days)| epoch.checked_add_days(Days::new(days)));
     let Some(date) = date.filter(|date| date.year() <= 9999) else {
-        return Cell::NoDate(
-            if millis == 0 || is_utc { "is not a valid date" } else { NO_OFFSET },
-            general(number),
-        );
+        let message = if millis == 0 || is_utc { "is not a valid date" } else { NO_OFFSET };
+        return no_date(message, general(number));
     };
     let instant = date.and_time(NaiveTime::MIN) + TimeDelta::milliseconds(millis);
     match millis {
         0 => Cell::Date(date.format("%Y-%m-%d").to_string()),
         _ if is_utc => Cell::Date(instant.format("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()),
-        _ => Cell::NoDate(NO_OFFSET, instant.format("%Y-%m-%d %H:%M:%S").to_string()),
+        _ => no_date(NO_OFFSET, instant.format("%Y-%m-%d %H:%M:%S").to_string()),
     }
 }
 
@@ -196,8 +200,9 @@ mod tests {
             Cell::NoDate(..) => "invalid".into(),
             other => panic!("{other:?}"),
         };
-        let date = |text: &str, is_1904| read(text, NumberStyle::Date, is_1904);
-        let instant = |text: &str, is_1904| read(text, NumberStyle::UtcDate, is_1904);
+        let format = || NumberFormat::new("d/m/yy h:mm");
+        let date = |text: &str, is_1904| read(text, NumberStyle::Date(format()), is_1904);
+        let instant = |text: &str, is_1904| read(text, NumberStyle::UtcDate(format()), is_1904);
         assert_eq!(instant("46082.395833333336", false), "2026-03-01T09:30:00.000Z");
         assert_eq!(instant("44620.395833333336", true), "2026-03-01T09:30:00.000Z");
         assert_eq!(instant("46082", false), "2026-03-01");
@@ -211,8 +216,17 @@ mod tests {
         for bad in ["46082.5", "-1", "1e9", "2958466", "0", "60"] {
             assert_eq!(date(bad, false), "invalid", "{bad}");
         }
-        assert_eq!(read("46082", NumberStyle::NoDate, false), "invalid");
-        let nothing = parse_numeric("0".into(), &NumberStyle::Date, false, true);
+        assert_eq!(read("46082", NumberStyle::NoDate(format()), false), "invalid");
+        for (serial, is_1904, in_1900) in
+            [("46082.5", false, 46082.5), ("44620.5", true, 46082.5), ("-1", true, -1.0)]
+        {
+            let cell = parse_numeric(serial.into(), &NumberStyle::Date(format()), is_1904, false);
+            assert!(
+                matches!(cell, Cell::NoDate(_, _, Some(number)) if number == (in_1900, format())),
+                "{serial}"
+            );
+        }
+        let nothing = parse_numeric("0".into(), &NumberStyle::Date(format()), false, true);
         assert!(matches!(nothing, Cell::Number(number) if number.is_formula));
         assert_eq!(parse_iso_date("2026-03-01T00:00:00.000"), "2026-03-01");
         assert_eq!(parse_iso_date("2026-03-01T09:30:00"), "2026-03-01T09:30:00");

@@ -62,10 +62,7 @@ pub(crate) fn read_number_styles(
 
 /// Returns the style of a built-in format (ECMA-376, 18.8.30).
 fn style_of_id(id: u64) -> CellStyle {
-    let plain = |number| CellStyle { number, shows_texts: true };
     let code = match id {
-        18..=21 | 32 | 33 | 45..=47 => return plain(NumberStyle::NoDate),
-        _ if is_built_in_date_format(id) => return plain(NumberStyle::Date),
         1 => "0",
         2 => "0.00",
         3 => "#,##0",
@@ -77,21 +74,30 @@ fn style_of_id(id: u64) -> CellStyle {
         11 => "0.00E+00",
         12 => "# ?/?",
         13 => "# ??/??",
+        14 => "m/d/yyyy",
+        15 => "d-mmm-yy",
+        16 => "d-mmm",
+        17 => "mmm-yy",
+        18 => "h:mm AM/PM",
+        19 => "h:mm:ss AM/PM",
+        20 | 32 => "h:mm",
+        21 | 33 => "h:mm:ss",
+        22 => "m/d/yyyy h:mm",
+        // Dates of East Asian locales.
+        27..=31 | 34..=36 | 50..=58 => "yyyy-mm-dd",
         37 | 38 => "#,##0 ;(#,##0)",
         39 | 40 => "#,##0.00;(#,##0.00)",
         41 => "_-* #,##0_-;-* #,##0_-;_-* \"-\"_-;_-@_-",
         42 => "_-$* #,##0_-;-$* #,##0_-;_-$* \"-\"_-;_-@_-",
         43 => "_-* #,##0.00_-;-* #,##0.00_-;_-* \"-\"??_-;_-@_-",
         44 => "_-$* #,##0.00_-;-$* #,##0.00_-;_-$* \"-\"??_-;_-@_-",
+        45 => "mm:ss",
+        46 => "[h]:mm:ss",
+        47 => "mm:ss.0",
         48 => "##0.0E+0",
-        _ => return plain(NumberStyle::General),
+        _ => "General",
     };
-    plain(NumberStyle::Format(NumberFormat::new(code)))
-}
-
-/// Returns true for the built-in formats of dates and times (ECMA-376, 18.8.30), including those of East Asian locales.
-fn is_built_in_date_format(id: u64) -> bool {
-    matches!(id, 14..=22 | 27..=36 | 45..=47 | 50..=58)
+    CellStyle { number: style_of_format(code.as_bytes()), shows_texts: true }
 }
 
 /// Returns the style of a format code. Exports write instants with the literal `Z`.
@@ -100,12 +106,15 @@ fn style_of_format(code: &[u8]) -> NumberStyle {
     // Some programs write the German name of General.
     let is_general =
         [&b"General"[..], b"@", b"Standard", b""].iter().any(|name| code.eq_ignore_ascii_case(name));
+    let format = NumberFormat::new(&String::from_utf8_lossy(code));
     match date_format(code) {
         _ if is_general => NumberStyle::General,
-        DateFormat::None => NumberStyle::Format(NumberFormat::new(&String::from_utf8_lossy(code))),
-        DateFormat::NoDate => NumberStyle::NoDate,
-        DateFormat::Date if literals.iter().any(|literal| code.ends_with(literal)) => NumberStyle::UtcDate,
-        DateFormat::Date => NumberStyle::Date,
+        DateFormat::None => NumberStyle::Format(format),
+        DateFormat::NoDate => NumberStyle::NoDate(format),
+        DateFormat::Date if literals.iter().any(|literal| code.ends_with(literal)) => {
+            NumberStyle::UtcDate(format)
+        }
+        DateFormat::Date => NumberStyle::Date(format),
     }
 }
 
@@ -163,15 +172,31 @@ mod tests {
     #[test]
     fn detects_formats_in_utc() {
         for code in ["yyyy\\-mm\\-dd\\ hh:mm:ss\"Z\"", "yyyy-mm-dd hh:mm\\Z", "d/m/yy h:mm\" UTC\""] {
-            assert_eq!(style_of_format(code.as_bytes()), NumberStyle::UtcDate, "{code}");
+            assert!(matches!(style_of_format(code.as_bytes()), NumberStyle::UtcDate(_)), "{code}");
         }
         for code in ["yyyy-mm-dd hh:mm", "\"Z\" d/m/yy"] {
-            assert_eq!(style_of_format(code.as_bytes()), NumberStyle::Date, "{code}");
+            assert!(matches!(style_of_format(code.as_bytes()), NumberStyle::Date(_)), "{code}");
         }
         let number = NumberStyle::Format(NumberFormat::new("0.0\"Z\""));
         assert_eq!(style_of_format(b"0.0\"Z\""), number);
         for general in [&b"General"[..], b"GENERAL", b"@", b"Standard", b""] {
             assert_eq!(style_of_format(general), NumberStyle::General);
+        }
+    }
+
+    #[test]
+    fn knows_built_in_formats() {
+        for id in (14..=17).chain([22]).chain(27..=31).chain(34..=36).chain(50..=58) {
+            assert!(matches!(style_of_id(id).number, NumberStyle::Date(_)), "{id}");
+        }
+        for id in (18..=21).chain([32, 33]).chain(45..=47) {
+            assert!(matches!(style_of_id(id).number, NumberStyle::NoDate(_)), "{id}");
+        }
+        for id in (1..=13).chain(37..=44).chain([48]) {
+            assert!(matches!(style_of_id(id).number, NumberStyle::Format(_)), "{id}");
+        }
+        for id in [0, 23, 49, 59, 200] {
+            assert_eq!(style_of_id(id).number, NumberStyle::General, "{id}");
         }
     }
 

@@ -140,7 +140,9 @@ impl Workbook {
             }),
             CellType::Error => Cell::Invalid(Fault::Type, SPREADSHEET_ERROR, value),
             CellType::Date if value.trim().is_empty() => Cell::Text(value),
-            CellType::Date if *number_style == NumberStyle::NoDate => Cell::NoDate(NO_DATE, value),
+            CellType::Date if matches!(number_style, NumberStyle::NoDate(_)) => {
+                Cell::NoDate(NO_DATE, value, None)
+            }
             CellType::Date => Cell::Date(parse_iso_date(value.trim())),
             CellType::Number => parse_numeric(value, number_style, self.book.is_1904, is_formula),
         };

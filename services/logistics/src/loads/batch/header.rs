@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use common::validation::{Code, ValidationErrors};
+use common::validation::{Code, FieldError, ValidationErrors};
 use database::Id;
 use serde_json::{Map, Value, json};
 use tables::text::{SEPARATOR, entries, is_scientific, is_spreadsheet_error, unescape_formula};
@@ -133,7 +133,11 @@ impl HeaderRow {
             } else {
                 let path: String = written.chars().take(MAX_NAME_CHARS).collect();
                 let message = format!("is not a known column: the columns are {}", COLUMNS.join(", "));
-                errors.push_with(path, Code::Enum, message, json!({ "allowed": *COLUMNS }));
+                // `push_with` would take `Note[2]` for an item of `Note`.
+                if errors.iter().all(|error| error.path != path) {
+                    let data = Map::from_iter([("allowed".to_owned(), json!(*COLUMNS))]);
+                    errors.extend([FieldError { path, message, code: Code::Enum, data }]);
+                }
                 header.headings.push(Some(Heading::ignored(UNKNOWN)));
             }
         }
@@ -257,11 +261,21 @@ impl HeaderRow {
 
     /// Returns true if a row has no text, or only in columns that are not read.
     pub(crate) fn is_blank(&self, cells: &[Cell]) -> bool {
-        let is_read = |position: usize| match self.headings.get(position).copied().flatten() {
+        cells.iter().enumerate().all(|(position, cell)| cell.is_blank() || !self.is_read(position))
+    }
+
+    /// Empties the cells of a row, except in columns that are not read.
+    pub(crate) fn empty(&self, cells: &mut [Cell]) {
+        for (_, cell) in cells.iter_mut().enumerate().filter(|(position, _)| self.is_read(*position)) {
+            *cell = Cell::Text(String::new());
+        }
+    }
+
+    fn is_read(&self, position: usize) -> bool {
+        match self.headings.get(position).copied().flatten() {
             Some(Heading { name, kind: None }) => name == ID,
             Some(_) | None => true,
-        };
-        cells.iter().enumerate().all(|(position, cell)| cell.is_blank() || !is_read(position))
+        }
     }
 }
 
@@ -300,7 +314,7 @@ fn read_cell(kind: Kind, cell: Cell, options: CellOptions) -> Result<Option<Valu
         (Kind::Date, Cell::Number(number)) => json!(number.value.to_string()),
         (Kind::Text | Kind::Tags, Cell::Number(number)) => return number_as_text(kind, &number),
         (Kind::Date, Cell::Date(date)) => json!(date),
-        (Kind::Date, Cell::NoDate(message, _)) => return Err((Code::Format, message.into())),
+        (Kind::Date, Cell::NoDate(message, ..)) => return Err((Code::Format, message.into())),
         (Kind::Number, Cell::Date(_) | Cell::NoDate(..)) => {
             let message = "must be a number; the cell has a date format: format it as a number";
             return Err((Code::Type, message.into()));
@@ -369,6 +383,15 @@ mod tests {
             tags.unwrap().as_array().map(Vec::len)
         };
         assert_eq!([read(50), read(51), read(32_500)], [Some(50), Some(51), Some(51)]);
+    }
+
+    #[test]
+    fn each_unknown_heading_is_reported_once() {
+        let cells = ["Extra", "Extra.1", "Note", "Note[2]", "Extra"].map(|text| Cell::Text(text.to_owned()));
+        let mut errors = ValidationErrors::default();
+        HeaderRow::parse(&cells, &Headings::default(), (std::iter::empty(), true), &mut errors);
+        let unknown = errors.iter().filter(|error| error.code == Code::Enum).map(|error| error.path.as_str());
+        assert_eq!(unknown.collect::<Vec<_>>(), ["Extra", "Extra.1", "Note", "Note[2]"]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use common::Error;
 use serde::Serialize;
-use tables::{Budget, Cell, RowWriter, SHEET_NAME, TableCell, TableLimits, TableRow, XlsxWriter};
+use tables::{Budget, Cell, RowWriter, SHEET_NAME, TableCell, TableError, TableLimits, TableRow, XlsxWriter};
 use utoipa::ToSchema;
 
 use super::faults::Faults;
@@ -28,7 +28,7 @@ const NOT_LISTED: &str = "has problems that are not listed: mend the rows above 
 /// Replaces a cell that cannot be read and has no text, so that a batch refuses the row again until it is mended.
 const UNREADABLE: &str = "#N/A";
 
-/// The files of a batch.
+/// The files of a batch, also those that cannot be read to their end.
 pub(crate) struct SecondReading {
     pub(crate) files: Vec<ReadFile>,
     pub(crate) layout: Layout,
@@ -62,15 +62,16 @@ impl SecondReading {
     /// Returns the cells of these rows. Blocks the thread.
     ///
     /// # Errors
-    /// 503 if a file cannot be read any more.
+    /// 503 if the temporary folder cannot be read.
     pub(crate) fn cells(&self, rows: &BTreeSet<usize>) -> Result<Vec<RowCells>, Error> {
         let (mut found, mut count, mut budget) = (Vec::new(), 0, Budget::new(self.limits));
         for ReadFile { file, name, .. } in &self.files {
             if found.len() == rows.len() {
                 break;
             }
-            let mut table = self.open(file, false, &mut budget)?;
-            while let Some(row) = next(&mut table, &mut count, &mut budget)? {
+            let table = Table::open(file, &self.layout, false, &mut budget);
+            let Some(mut table) = unless_damaged(table)? else { continue };
+            while let Some(row) = unless_damaged(table.next(&mut count, &mut budget))?.flatten() {
                 let FileRow::Data(index, mut row) = row else { continue };
                 if !rows.contains(&index) {
                     continue;
@@ -93,7 +94,8 @@ impl SecondReading {
     pub(crate) fn sheet(&self, format: SheetFormat, faults: &Faults) -> Result<Vec<u8>, Error> {
         let Some(read) = self.files.first() else { return Ok(Vec::new()) };
         let (mut count, mut budget) = (0, Budget::new(self.limits));
-        let mut table = self.open(&read.file, true, &mut budget)?;
+        let table = Table::open(&read.file, &self.layout, true, &mut budget);
+        let mut table = table.map_err(|error| table_error(error, None))?;
         let messages = messages(&table.header, faults);
         let is_workbook = table.sheet().is_some();
         let options = read.options;
@@ -117,14 +119,19 @@ impl SecondReading {
         }
         sheet.finish()
     }
-
-    fn open(&self, file: &File, keeps_all: bool, budget: &mut Budget) -> Result<Table<'_>, Error> {
-        Table::open(file, &self.layout, keeps_all, budget).map_err(|error| table_error(error, None))
-    }
 }
 
 fn next(table: &mut Table<'_>, count: &mut usize, budget: &mut Budget) -> Result<Option<FileRow>, Error> {
     table.next(count, budget).map_err(|error| table_error(error, None))
+}
+
+/// Returns `None` where a file cannot be read on, which the first reading has reported.
+fn unless_damaged<T>(read: Result<T, TableError>) -> Result<Option<T>, Error> {
+    match read {
+        Ok(read) => Ok(Some(read)),
+        Err(error @ TableError::Disk(_)) => Err(table_error(error, None)),
+        Err(_) => Ok(None),
+    }
 }
 
 fn named_texts(header: &HeaderRow, cells: &[Cell]) -> BTreeMap<&'static str, String> {
@@ -263,6 +270,9 @@ fn to_cell(cell: &Cell, kind: Option<Kind>, options: CellOptions, format: SheetF
             TableCell::Day(format!("{date}T00:00:00.000Z").into())
         }
         (Cell::Date(date), SheetFormat::Xlsx) => TableCell::Instant(date.into()),
+        (Cell::NoDate(_, _, Some((serial, format))), SheetFormat::Xlsx) => {
+            TableCell::Formatted(*serial, format, Cow::Borrowed(""))
+        }
         (Cell::Number(number), SheetFormat::Xlsx) => match &number.format {
             None => TableCell::Number(number.value.to_string().into()),
             Some(format) => TableCell::Formatted(number.value, format, Cow::Borrowed("")),

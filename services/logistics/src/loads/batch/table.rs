@@ -49,7 +49,7 @@ pub(crate) enum FileRow {
     Header(TableRow),
     /// A row of data with its number over all files.
     Data(usize, TableRow),
-    /// Any other: above the header row, blank, or the sample of the template. Only if all rows are kept.
+    /// Any other: above the header row, blank with or without formulas, or the sample of the template. Only if all rows are kept.
     Other(TableRow),
 }
 
@@ -108,7 +108,7 @@ impl<'a> Table<'a> {
         self.reader.sheet()
     }
 
-    /// Returns the next row, as it is in the file. `rows` is the number of rows of data so far.
+    /// Returns the next row, as it is in the file unless only formulas are in it. `rows` is the number of rows of data so far.
     ///
     /// # Errors
     /// If the rest cannot be read or exceeds the budget.
@@ -120,11 +120,16 @@ impl<'a> Table<'a> {
         if let Some(row) = self.before.pop_front() {
             return Ok(Some(row));
         }
-        let Some(row) = self.reader.next(budget)? else { return Ok(None) };
+        let Some(mut row) = self.reader.next(budget)? else { return Ok(None) };
         if row.is_blank() {
             return Ok(Some(FileRow::Other(row)));
         }
-        if self.header.is_sample(&row.cells) || self.header.is_filled_down(&row) {
+        let is_filled_down = self.header.is_filled_down(&row);
+        if is_filled_down {
+            // In a sheet without its formulas, the row would be data.
+            self.header.empty(&mut row.cells);
+        }
+        if is_filled_down || self.header.is_sample(&row.cells) {
             budget.take_blank_row()?;
             return Ok(Some(FileRow::Other(row)));
         }

@@ -96,6 +96,22 @@ testkit::on_both! {
         assert_eq!(send_row(&app, &[(1, "|<v>46087</v>")], &[]).await.errors(), ["rows[0].deliveryDateISO format"]);
     }
 
+    async fn the_sheet_with_its_problems_keeps_times(backend) {
+        let app = app(backend).await;
+        let problems = |reply: &TestResponse| {
+            let entries = reply.json()["validation"].as_array().unwrap().clone();
+            entries.iter().map(|entry| format!("{} {}", entry["path"], entry["message"])).collect::<Vec<_>>()
+        };
+        for (format, serial) in [("dd/mm/yyyy hh:mm", "46087.5"), ("hh:mm", "0.5"), ("[h]:mm", "2.25"), ("yyyy-mm-dd", "-1")] {
+            let cell = format!("s='1'|<v>{serial}</v>");
+            let book = book_of(&[&cell, &cell, "Feed Wheat", "grain", "Grain", &cell, &cell, &cell], &[format]).pack();
+            let first = problems(&send_file(&app, &book).await);
+            assert_eq!(first.len(), 5, "{first:?}");
+            let sheet = send_with(&app, &[("dryRun", "true"), ("format", "XLSX")], &book).await;
+            assert_eq!(problems(&send_file(&app, &sheet.bytes).await), first, "{format}");
+        }
+    }
+
     async fn number_columns_refuse_formats_that_show_another_number(backend) {
         let app = app(backend).await;
         for (format, stored) in [("0.0\" t\"", "29.4"), ("#,##0.00", "29.4"), ("0.00", "29.4"), ("0;-0;\"-\"", "29.4")] {
@@ -196,6 +212,13 @@ testkit::on_both! {
         let book = RawWorkbook { styles: styles(&["dd/mm/yyyy"]), ..RawWorkbook::new(sheet("", &rows(&lines))) };
         let load = single(&app, send_file(&app, book.pack()).await).await;
         assert_eq!((&load["reference"], &load["weight"]["weight"]), (&json!("B-1"), &json!(0)));
+        // The sheet with its problems has none of their results, with which the rows would be data.
+        let again = [&[HEADER, &["B-2", "2026-11-02", "Feed Wheat", "grain", "Grain"]][..], &[nothing; 2], &[linked; 2]].concat();
+        let again = RawWorkbook { styles: styles(&["dd/mm/yyyy"]), ..RawWorkbook::new(sheet("", &rows(&again))) }.pack();
+        for format in ["CSV", "XLSX"] {
+            let problems = send_with(&app, &[("dryRun", "true"), ("format", format)], &again).await;
+            assert_eq!(send_with(&app, &[("dryRun", "true")], &problems.bytes).await.ok()["count"], 1, "{format}");
+        }
         // A formula with a value, or a row with values but no formulas, is not blank.
         for other in [&["", "", "", "", "", "|<f>F2*1</f><v>3</v>"][..], &["", "", "", "", "", "|<v>0</v>"], &["X", "", "", "", "", "|<f>1</f><v>0</v>"]] {
             let file = RawWorkbook::new(sheet("", &rows(&[HEADER, full, other]))).pack();
