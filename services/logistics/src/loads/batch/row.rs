@@ -65,6 +65,8 @@ pub(crate) struct GivenCells {
     pub(crate) patch: Value,
     pub(crate) organiser_id: Option<String>,
     pub(crate) organiser_name: Option<String>,
+    /// The id is that of the organisation with the name: the row has none.
+    pub(crate) is_organiser_found: bool,
 }
 
 const REQUIRED: &str = "is required";
@@ -126,9 +128,11 @@ impl BatchRow {
         if self.weight_unit.as_ref().is_some_and(|unit| !unit.eq_ignore_ascii_case("tonne")) {
             errors.push_with("weightUnit", Code::Enum, "must be tonne", json!({ "allowed": ["tonne"] }));
         }
+        let names_organiser = self.organiser_id.is_some();
         self.name_own_organisation(context.caller);
         self.find_parties(context, errors)?;
-        let cells = context.keeps_cells.then(|| self.given_cells(commodity_id)).transpose()?;
+        let cells =
+            context.keeps_cells.then(|| self.given_cells(commodity_id, names_organiser)).transpose()?;
         let (organiser, carrier) = self.parties(context, errors)?;
         let (reference, delivery_at) = (self.reference.0.clone(), self.delivery_date.start());
         let named = [("organiserId", &organiser), ("carrierId", &carrier)];
@@ -144,11 +148,11 @@ impl BatchRow {
         Ok(row)
     }
 
-    /// Returns the cells that are not blank.
+    /// Returns the cells that are not blank. `names_organiser`: one of them is the organiser's id.
     ///
     /// # Errors
     /// 500 if the row cannot be serialized, which is a bug.
-    fn given_cells(&self, commodity_id: Option<f64>) -> Result<GivenCells, Error> {
+    fn given_cells(&self, commodity_id: Option<f64>, names_organiser: bool) -> Result<GivenCells, Error> {
         let mut patch = match serde_json::to_value(self) {
             Ok(Value::Object(cells)) => cells,
             other => return Err(Error::Internal(anyhow!("a row is not an object: {other:?}"))),
@@ -166,6 +170,7 @@ impl BatchRow {
             patch: Value::Object(patch),
             organiser_id: self.organiser_id.as_ref().map(|id| id.0.clone()),
             organiser_name: self.organiser_name.as_ref().map(|name| name.0.clone()),
+            is_organiser_found: !names_organiser,
         })
     }
 

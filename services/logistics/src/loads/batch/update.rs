@@ -64,10 +64,12 @@ pub(crate) fn compare(
     names: &PartyNames,
 ) -> Result<Edit, Error> {
     let before = &stored.load;
-    let GivenCells { patch, organiser_id, organiser_name } = cells;
+    let GivenCells { patch, organiser_id, organiser_name, is_organiser_found } = cells;
     let Value::Object(mut members) = patch else { return Ok(Edit::Unchanged) };
     let organiser = before.organiser.as_ref();
     let known_id = organiser.and_then(|organiser| organiser.id.as_deref());
+    // A load whose organiser has only a name keeps it, also if the address book has the name by now.
+    let organiser_id = organiser_id.filter(|_| !is_organiser_found || known_id.is_some());
     if organiser_id.as_deref().is_some_and(|id| known_id != Some(id)) {
         return Ok(Edit::Refused(fixed(row, "organiserId")));
     }
