@@ -132,7 +132,13 @@ fn parse_entry(
     let column = member("column", "string", errors);
     let value = member("value", "string", errors);
     let row = row.and_then(|row| {
-        let number = row.as_u64().or_else(|| row.as_f64().filter(|n| *n >= 0.0).map(|_| u64::MAX));
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "too large ones saturate"
+        )]
+        let whole = || row.as_f64().filter(|n| *n >= 0.0).map(|n| n as u64);
+        let number = row.as_u64().or_else(whole);
         if number.is_none() {
             errors.push_with(
                 format!("{path}.row"),
