@@ -1,6 +1,6 @@
 //! What is wrong with a batch and its rows, and the responses that say so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use common::validation::{Code, FieldError, ValidationErrors};
 use common::{Error, Reason};
@@ -17,22 +17,19 @@ pub(crate) const MAX_PROBLEMS: usize = 50_000;
 const BLOCKED: &str =
     "An organisation that rows name has blocked the one that names it as organiser or carrier.";
 
-/// An entry of a response.
-#[derive(Clone, Debug)]
-struct Entry {
-    /// The number of the row. `None`: the upload itself is wrong.
-    row: Option<usize>,
-    error: FieldError,
-}
+/// Entries of a response by the number of their row, and in the order in which they were found. Without a number, the
+/// upload itself is wrong.
+type Entries = BTreeMap<(Option<usize>, usize), FieldError>;
 
 /// What is wrong with a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Faults {
-    /// Those of 400 and of 403, at most `limit` of each.
-    entries: Vec<Entry>,
-    invalid: usize,
-    forbidden: usize,
+    /// The entries of 400 and those of 403, of each at most `limit`, for the first rows.
+    invalid: Entries,
+    forbidden: Entries,
     limit: usize,
+    /// The number of entries found, also those that are not listed.
+    found: usize,
     /// The rows with entries, also those that are not listed.
     failed_rows: BTreeSet<usize>,
     /// Those that only have entries of 403.
@@ -44,19 +41,19 @@ impl Faults {
     /// Returns an empty list with room for this number of entries.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            entries: Vec::new(),
-            invalid: 0,
-            forbidden: 0,
+            invalid: Entries::new(),
+            forbidden: Entries::new(),
             limit,
+            found: 0,
             failed_rows: BTreeSet::new(),
             forbidden_rows: BTreeSet::new(),
             is_upload_wrong: false,
         }
     }
 
-    /// Returns true if another entry of 400 is listed.
+    /// Returns true if another entry of 400 is listed, whatever its row.
     pub(crate) fn has_room(&self) -> bool {
-        self.invalid < self.limit
+        self.invalid.len() < self.limit
     }
 
     /// Returns true if nothing is wrong.
@@ -78,10 +75,7 @@ impl Faults {
     pub(crate) fn add_to_upload(&mut self, errors: impl IntoIterator<Item = FieldError>) {
         for error in errors {
             self.is_upload_wrong = true;
-            if self.has_room() {
-                self.invalid += 1;
-                self.entries.push(Entry { row: None, error });
-            }
+            self.list(None, error);
         }
     }
 
@@ -90,15 +84,20 @@ impl Faults {
         let mut is_forbidden = false;
         for error in errors {
             is_forbidden = error.code == Code::Forbidden;
-            let count = if is_forbidden { &mut self.forbidden } else { &mut self.invalid };
-            if *count < self.limit {
-                *count += 1;
-                self.entries.push(Entry { row: Some(row), error });
-            }
+            self.list(Some(row), error);
         }
         self.failed_rows.insert(row);
         if is_forbidden {
             self.forbidden_rows.insert(row);
+        }
+    }
+
+    fn list(&mut self, row: Option<usize>, error: FieldError) {
+        let entries = if error.code == Code::Forbidden { &mut self.forbidden } else { &mut self.invalid };
+        self.found += 1;
+        entries.insert((row, self.found), error);
+        if entries.len() > self.limit {
+            entries.pop_last();
         }
     }
 
@@ -111,7 +110,7 @@ impl Faults {
 
     /// Returns true if anything is wrong besides what is forbidden.
     fn is_invalid(&self) -> bool {
-        self.invalid > 0 || self.failed_rows.len() > self.forbidden_rows.len()
+        !self.invalid.is_empty() || self.failed_rows.len() > self.forbidden_rows.len()
     }
 
     /// Returns true if something is wrong with this row.
@@ -121,10 +120,11 @@ impl Faults {
 
     /// Returns the entries of rows in the order of the rows.
     pub(crate) fn of_rows(&self) -> Vec<(usize, &FieldError)> {
+        let entries = self.invalid.iter().chain(&self.forbidden);
         let mut entries: Vec<_> =
-            self.entries.iter().filter_map(|entry| Some((entry.row?, &entry.error))).collect();
-        entries.sort_by_key(|(row, _)| *row);
-        entries
+            entries.filter_map(|((row, found), error)| Some(((*row)?, *found, error))).collect();
+        entries.sort_by_key(|(row, found, _)| (*row, *found));
+        entries.into_iter().map(|(row, _, error)| (row, error)).collect()
     }
 
     /// Returns the entries of the rows that are left out.
@@ -134,12 +134,14 @@ impl Faults {
 
     /// Returns the response: 400 if anything is invalid, or else 403.
     pub(crate) fn into_error(self) -> Error {
-        let is_forbidden = |entry: &Entry| entry.error.code == Code::Forbidden;
         let is_invalid = self.is_invalid();
         let failed = self.failed_rows.len() - if is_invalid { self.forbidden_rows.len() } else { 0 };
+        let entries = if is_invalid { self.invalid } else { self.forbidden };
+        let entries = entries.into_iter().take(MAX_ERRORS);
+        let mut entries: Vec<_> = entries.map(|((_, found), error)| (found, error)).collect();
+        entries.sort_by_key(|(found, _)| *found);
         let mut errors = ValidationErrors::default();
-        let entries = self.entries.into_iter().filter(|entry| is_forbidden(entry) != is_invalid);
-        errors.extend(entries.take(MAX_ERRORS).map(|entry| entry.error));
+        errors.extend(entries.into_iter().map(|(_, error)| error));
         if is_invalid {
             return Error::Validation(errors).with("failedRows", failed);
         }
@@ -162,4 +164,26 @@ pub(crate) type Members = Vec<(&'static str, Value)>;
 /// Adds members to the `body` of an error.
 pub(crate) fn with_members(error: Error, members: &Members) -> Error {
     members.iter().fold(error, |error, (name, value)| error.with(name, value.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_the_first_rows() {
+        let error = |path: &str| ValidationErrors::one(path, Code::Type, "is wrong");
+        let mut faults = Faults::new(2);
+        for row in [5, 6, 1] {
+            faults.add_to_row(row, error(&format!("rows[{row}]")));
+        }
+        let paths = |errors: Vec<FieldError>| errors.into_iter().map(|error| error.path).collect::<Vec<_>>();
+        assert_eq!(
+            (paths(faults.left_out()), faults.failed_rows()),
+            (vec!["rows[1]".into(), "rows[5]".into()], 3)
+        );
+        faults.add_to_upload(error("file"));
+        let Error::Validation(errors) = faults.into_error() else { panic!() };
+        assert_eq!(paths(errors.into_iter().collect()), ["rows[1]", "file"]);
+    }
 }

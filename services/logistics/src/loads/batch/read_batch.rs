@@ -136,8 +136,15 @@ impl ReadBatch {
     async fn find_faults(self, app: Parts<'_>) -> Result<Error, Error> {
         let Self { mut import, mut faults, recognised, reading, include, .. } = self;
         import.recognised = recognised;
+        import.flush()?;
+        // What a row lacks is only known if its load is, and that depends on how the upload is read.
+        let compares = match import.import.if_exists {
+            IfExists::Refuse => true,
+            IfExists::Skip => false,
+            IfExists::Create | IfExists::Update => !faults.has_upload_faults(),
+        };
         let import = Arc::new(Mutex::new(import));
-        if import.lock().import.if_exists == IfExists::Refuse {
+        if compares {
             import.lock().faults = faults;
             let (shared, catalogue) = (import.clone(), app.commodities.clone());
             let check = move |c: &mut AnyConnection| shared.lock().check(c, &catalogue, Purpose::Preview);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use common::multipart::Form;
 use common::validation::{Code, FieldError, ValidationErrors};
-use common::wire::Warning;
+use common::wire::{ExternalId, Warning};
 use common::{Caller, Error};
 use serde_json::{Map, json};
 use tables::{Budget, TableError, TableRow, cell_name};
@@ -75,10 +75,10 @@ struct Source<'a> {
 
 /// Why a file was not read to its end.
 enum FileError {
-    /// The file cannot be read as a table. After an error that concerns this file only, the next files are still
-    /// validated; any other error fails the batch.
+    /// The file cannot be read as a table. If the error is one of validation, the next files are still validated; any
+    /// other error fails the batch.
     Table(TableError),
-    /// The whole batch fails.
+    /// The whole batch fails, and the next files are not read.
     Batch(Error),
 }
 
@@ -100,7 +100,14 @@ pub(crate) fn validate(
 ) -> Result<ReadBatch, Error> {
     let (mut fields, errors) = parse_form(&form, batches);
     let mut organiser = fields.take_organiser(&errors);
+    let mut names = BatchNames::new(book, caller)?;
     add_own_id(&mut organiser.id, organiser.name.as_ref(), caller);
+    if let (None, Some(name), false) = (&organiser.id, &organiser.name, errors.failed("organisationName")) {
+        organiser.id = names.find(name)?.map(ExternalId);
+    }
+    if let Some(id) = &organiser.id {
+        names.add(id)?;
+    }
     let stated = (fields.date_order.given(), fields.decimal.given());
     let has_own = caller.organisation.is_some() && organiser.name.is_none();
     let layout = Layout {
@@ -122,10 +129,6 @@ pub(crate) fn validate(
     faults.add_to_upload(duplicate_files(&form.files));
     let keeps_cells = matches!(fields.if_exists, IfExists::Update | IfExists::Skip);
     let budget = || Budget::new(batches.limits);
-    let mut names = BatchNames::new(book, caller)?;
-    if let Some(id) = &organiser.id {
-        names.add(id)?;
-    }
     let mut validator = BatchValidator {
         batches,
         context: RowContext {
@@ -160,16 +163,20 @@ pub(crate) fn validate(
     for upload in form.files.into_iter().filter(|file| !file.is_empty()) {
         let name: Arc<str> = upload.name.unwrap_or_default().into();
         let shown = has_several_files.then(|| name.clone());
-        match validator.file(&upload.file, &name, shown.as_ref()) {
-            Ok(options) => read.push(ReadFile { file: upload.file, name: shown, options }),
-            Err(FileError::Table(error @ (TableError::Refused { .. } | TableError::UnknownSheet(_)))) => {
-                validator.is_incomplete = true;
-                if let Error::Validation(errors) = table_error(error, shown.as_deref()) {
-                    validator.faults.add_to_upload(errors);
-                }
-            }
-            Err(FileError::Table(error)) => return Err(table_error(error, shown.as_deref())),
-            Err(FileError::Batch(error)) => return Err(error),
+        let result = validator.file(&upload.file, &name, shown.as_ref());
+        let options = result.as_ref().copied().unwrap_or_default();
+        // Also a file of which only a part was read: its rows count.
+        read.push(ReadFile { file: upload.file, name: shown.clone(), options });
+        let (error, is_last) = match result {
+            Ok(_) => continue,
+            Err(FileError::Table(error)) => (table_error(error, shown.as_deref()), false),
+            Err(FileError::Batch(error)) => (error, true),
+        };
+        let Error::Validation(errors) = error else { return Err(error) };
+        validator.is_incomplete = true;
+        validator.faults.add_to_upload(errors);
+        if is_last {
+            break;
         }
     }
     validator.finish();
@@ -289,7 +296,7 @@ impl<'a> BatchValidator<'a> {
         self.context.reports_errors = self.faults.has_room();
         // Without room for more entries, an invalid row is only counted. A row that edits a load may lack cells, which
         // only the full check tells.
-        let may_lack_cells = self.if_exists == IfExists::Update && self.leaves_out;
+        let may_lack_cells = self.if_exists == IfExists::Update;
         let (parsed, schema_errors) = if self.context.reports_errors || may_lack_cells {
             schema.check(object)
         } else {
@@ -342,12 +349,11 @@ impl<'a> BatchValidator<'a> {
             naming: load.as_ref().and_then(|load| self.namings.find(load, caller)),
             if_new,
         };
-        // After an error nothing will be stored, but other rows may exist too.
-        if self.faults.is_empty() || self.leaves_out {
-            self.import.add(load.as_ref(), cells.as_ref())?;
+        // After an error nothing will be stored, but comparing the other rows may find more of them.
+        let may_be_stored = self.faults.is_empty() || self.leaves_out;
+        if may_be_stored || self.if_exists != IfExists::Skip {
+            self.import.add(load.as_ref().filter(|_| may_be_stored), cells.as_ref())?;
             self.unknown.add(self.identities.len(), unknown);
-            self.identities.push(identity);
-        } else if self.if_exists == IfExists::Refuse {
             self.identities.push(identity);
         }
         Ok(())

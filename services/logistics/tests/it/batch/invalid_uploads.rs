@@ -18,6 +18,10 @@ testkit::on_both! {
         let rows = send(&app, &grain, form(&[valid, other.as_bytes()])).await;
         assert_eq!(rows.json()["validation"][0]["data"]["maximum"], 3);
         assert_eq!(rows.errors(), ["file length"]);
+        let invalid = VALID_CSV.replace("29.4", "heavy");
+        let rows = send(&app, &grain, form(&[invalid.as_bytes(), other.as_bytes()])).await;
+        assert_eq!(rows.json()["body"]["recognised"].as_array().unwrap().len(), 2);
+        assert_eq!(rows.errors(), ["file length", "rows[0].weight type"]);
         let large = VALID_CSV.to_owned() + &" ".repeat(1000);
         assert_eq!(send_file(&app, large).await.error(413), "payload_too_large");
         assert_eq!(send(&app, &grain, form(&[valid, b""])).await.errors(), ["file length"]);

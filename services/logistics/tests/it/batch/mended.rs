@@ -94,7 +94,7 @@ testkit::on_both! {
         let suggestion = reply.json()["validation"][1]["data"]["suggestions"][0].as_str().unwrap().to_owned();
         let mended = json!([
             correction(0, "deliveryDateISO", "2026-03-01"), correction(1, "commodityName", &suggestion),
-            correction(1, "ticketNumber", "T-1"), correction(2, "reference", ""),
+            with(correction(1, "ticketNumber", "T-1"), "row", json!(1.0)), correction(2, "reference", ""),
         ]);
         let answer = correct(mended).await.ok();
         assert_eq!(answer["count"], 2);
@@ -102,6 +102,8 @@ testkit::on_both! {
         for (corrections, expected) in [
             (json!([correction(3, "reference", "x")]), "corrections[0].row range"),
             (json!([with(correction(0, "reference", "x"), "row", json!(-1))]), "corrections[0].row range"),
+            (json!([with(correction(0, "reference", "x"), "row", json!(1e300))]), "corrections[0].row range"),
+            (json!([with(correction(0, "reference", "x"), "row", json!(0.5))]), "corrections[0].row type"),
             (json!([with(correction(0, "reference", "x"), "row", json!("0"))]), "corrections[0].row type"),
             (json!([correction(0, "price", "x")]), "corrections[0].column enum"),
             (json!([correction(3, "price", "x")]), "corrections[0].row range"),
@@ -118,6 +120,19 @@ testkit::on_both! {
         }
         let long: Vec<_> = (0..1_000).map(|n| correction(n, "tags", &"x".repeat(90))).collect();
         assert!(paths(&correct(json!(long)).await).contains(&"corrections[3].row range".to_owned()), "more than 64 KiB");
+    }
+
+    async fn rows_behind_a_broken_file_keep_their_numbers(backend) {
+        let app = app(backend).await;
+        let broken = table(&["A;2026-03-01;Feed Wheat;grain;Grain;29", "B;2026-03-01;Feed Wheat;grain;Grain;x", "\"open"]);
+        let whole = table(&["C;2026-03-01;Feed Wheat;grain;Grain;29", "D;2026-03-01;Feed Wheat;grain;Grain;y"]);
+        let files = form(&[broken.as_bytes(), whole.as_bytes()]).text("include", "rows");
+        let reply = send(&app, &without_org_name("grain"), files).await;
+        assert_eq!(entries(&reply), ["rows[1].weight type 3 1.csv", "file format 4 1.csv", "rows[3].weight type 3 2.csv"]);
+        let body = &reply.json()["body"];
+        assert_eq!(body["recognised"].as_array().unwrap().len(), 2);
+        let rows: Vec<_> = body["rows"].as_array().unwrap().iter().map(|row| format!("{} {}", row["row"], row["cells"]["reference"])).collect();
+        assert_eq!(rows, ["1 \"B\"", "3 \"D\""]);
     }
 
     async fn invalid_rows_are_left_out(backend) {

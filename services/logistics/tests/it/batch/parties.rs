@@ -28,6 +28,23 @@ testkit::on_both! {
         assert_eq!(entries(&send(&app, &User::admin(), other).await), ["rows[0].organiserName required 2"]);
     }
 
+    async fn the_address_book_has_the_id_of_a_name_in_the_form(backend) {
+        let app = app(backend).await;
+        let (haul, admin) = (User::of("haul"), User::admin());
+        send(&app, &haul, form(&[&table(&["grain,Border Grain,haul,"])])).await.ok();
+        let named = |rows: &[u8], name: &'static str| form(&[rows]).text("organisationName", name);
+        let rows = table(&[",,haul,", "other,Other,haul,"]);
+        let answer = send(&app, &haul, named(&rows, "BORDER grain")).await.ok();
+        let ids: Vec<_> = loads(&app, &admin, &answer).await.iter().map(|load| load["organiser"]["id"].clone()).collect();
+        assert_eq!(ids, ["grain", "other"]);
+        let answer = send(&app, &haul, named(&table(&[",,haul,"]), "Somebody")).await.ok();
+        assert_eq!(loads(&app, &admin, &answer).await[0]["organiser"], json!({"name": "Somebody"}));
+        // The file then needs no column for a party.
+        let bare = b"reference,deliveryDateISO,commodityId\nA,2026-03-01,1\n";
+        assert_eq!(send(&app, &haul, named(bare, "Border Grain")).await.error(403), "forbidden");
+        assert_eq!(entries(&send(&app, &haul, named(bare, "Somebody")).await), ["organiserId required 1"]);
+    }
+
     async fn reports_missing_ids_and_names_of_parties(backend) {
         let app = app(backend).await;
         let without_name = form(&[&table(&[",,,", ",,,", "grain,,,"])]).text("organisationId", "grain");

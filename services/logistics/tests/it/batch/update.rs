@@ -43,6 +43,9 @@ testkit::on_both! {
         let reply = send_if(&app, &grain, "update", &mixed).await;
         assert_eq!(entries(&reply), ["rows[1].reference inconsistent 3"]);
         assert_eq!(reply.json()["validation"][0]["data"]["reason"], "load_completed");
+        let with_cell = mixed.clone() + "D,2026-03-01,1,grain,Grain,heavy,,,\n";
+        let all = ["rows[3].weight type 5", "rows[1].reference inconsistent 3"];
+        assert_eq!(entries(&send_if(&app, &grain, "update", &with_cell).await), all, "with invalid cells");
         assert_eq!(revision(&app, &id(0)).await, 3, "all rows or none");
         let left = send_with(&app, &[("ifExists", "update"), ("invalidRows", "leaveOut")], &mixed).await.ok();
         assert_eq!((numbers(&left), &left["leftOut"]), ([0, 1, 1], &json!(1)));
@@ -75,6 +78,24 @@ testkit::on_both! {
         assert_eq!(entries(&send_with(&app, &[("ifExists", "update")], &twice).await), ["rows[1].reference inconsistent 3"]);
     }
 
+    async fn an_organiser_without_an_id_keeps_its_name(backend) {
+        let app = app(backend).await;
+        let haul = User::of("haul");
+        let row = |reference: &str, organiser: &str| {
+            format!("reference,deliveryDateISO,commodityId,organiserId,organiserName,carrierId\n{reference},2026-03-01,1,{organiser},haul\n")
+        };
+        send_file_as(&app, &haul, &row("A", ",Somebody")).await.ok();
+        // From now on, the address book has the name.
+        send_file_as(&app, &haul, &row("B", "some,Somebody")).await.ok();
+        let answer = send_if(&app, &haul, "update", &row("A", ",Somebody")).await.ok();
+        assert_eq!(numbers(&answer), [0, 0, 1]);
+        for (organiser, column) in [("some,Somebody", "organiserId"), (",Nobody", "organiserName")] {
+            let reply = send_if(&app, &haul, "update", &row("A", organiser)).await;
+            assert_eq!(entries(&reply), [format!("rows[0].{column} inconsistent 2")]);
+        }
+        assert_eq!(entries(&send_if(&app, &haul, "update", &row("B", ",Haulage")).await), ["rows[0].organiserName inconsistent 2"]);
+    }
+
     async fn rows_are_matched_by_reference(backend) {
         let app = app(backend).await;
         send_file(&app, table(&[("", "A", "2026-03-01"), ("", "B", "2026-03-01"), ("", "B", "2026-03-02")])).await.ok();
@@ -90,6 +111,9 @@ testkit::on_both! {
         }
         let reply = send_with(&app, &[("matchBy", "reference")], &table(&[("", "N", "2026-04-01"), ("", "n", "2026-04-02")])).await;
         assert_eq!(entries(&reply), ["rows[1].reference inconsistent 3"], "create compares rows only");
+        let with_cell = table(&[("", "N", "2026-04-01"), ("", "n", "2026-04-02"), ("", "O", "soon")]);
+        let reply = send_with(&app, &[("matchBy", "reference")], &with_cell).await;
+        assert_eq!(entries(&reply), ["rows[2].deliveryDateISO format 4", "rows[1].reference inconsistent 3"]);
     }
 
     async fn dry_runs_name_loads_of_another_date(backend) {
