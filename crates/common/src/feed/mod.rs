@@ -8,7 +8,7 @@ mod requests;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Write;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use database::feed::{next_position, settled_position};
 use database::{AnyConnection, Database};
 use futures_util::stream;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, broadcast};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::middleware::activity::{Activity, DrainState};
 use crate::response::stream::streaming_body;
@@ -34,8 +34,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 const LAG_INTERVAL: Duration = Duration::from_secs(5);
 /// The measurements that are kept until the feed has passed their position: an hour.
 const LAG_MEASUREMENTS: usize = 720;
-/// How often a waiting request or stream looks whether the service drains.
-const DRAIN_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time between two lines of a stream. A connection that its client has closed is noticed by writing to it.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(2);
 /// The longest life of a stream.
@@ -52,6 +50,8 @@ pub const MAX_WITH_RESOURCES: usize = 100;
 const STREAMS_OF_USER: usize = 5;
 /// The open streams of an organisation.
 const STREAMS_OF_ORGANISATION: usize = 50;
+/// The waiting requests of an organisation, or of a user without one.
+const WAITING_OF_TENANT: usize = 500;
 /// The open streams and waiting requests of the service, each.
 const MAX_OPEN: usize = 2_000;
 
@@ -146,6 +146,7 @@ pub struct Feed {
     somebody_waits: Notify,
     /// Permits for waiting requests.
     waiting: Semaphore,
+    waiting_of_tenants: TenantLimits,
     /// Permits for streams.
     streams: Arc<Semaphore>,
     streams_of_users: TenantLimits,
@@ -160,6 +161,7 @@ impl Default for Feed {
             news,
             somebody_waits: Notify::new(),
             waiting: Semaphore::new(MAX_OPEN),
+            waiting_of_tenants: TenantLimits::new(WAITING_OF_TENANT),
             streams: Arc::new(Semaphore::new(MAX_OPEN)),
             streams_of_users: TenantLimits::new(STREAMS_OF_USER),
             streams_of_organisations: TenantLimits::new(STREAMS_OF_ORGANISATION),
@@ -213,11 +215,11 @@ impl Feed {
     /// HEAD request, do not wait.
     ///
     /// # Errors
-    /// Those of `read`, and 503 if 2,000 requests of this replica wait.
+    /// Those of `read`; 429 if 500 requests of the organisation wait, 503 if 2,000 of this replica do.
     async fn wait<R, F>(
         &self,
         request: &HttpRequest,
-        reader: &Readers,
+        (caller, reader): (&Caller, &Readers),
         (mut place, wait): (Place, Duration),
         read: R,
     ) -> Result<FeedPage, Error>
@@ -229,7 +231,7 @@ impl Feed {
             return read(place).await;
         }
         let end = Instant::now() + wait;
-        let _waiting = self.begin_waiting()?;
+        let _waiting = self.begin_waiting(caller)?;
         let mut news = self.subscribe();
         loop {
             let page = read(place).await?;
@@ -296,9 +298,15 @@ impl Feed {
         ))
     }
 
-    fn begin_waiting(&self) -> Result<SemaphorePermit<'_>, Error> {
+    fn begin_waiting(
+        &self,
+        caller: &Caller,
+    ) -> Result<(SemaphorePermit<'_>, OwnedSemaphorePermit), Error> {
         let busy = Error::Busy("2,000 requests wait for events: try again later, or without wait.");
-        self.waiting.try_acquire().map_err(|_| busy)
+        let of_all = self.waiting.try_acquire().map_err(|_| busy)?;
+        let busy = Error::TenantBusy("500 requests of the organisation wait for events: end some of them first.");
+        let of_tenant = self.waiting_of_tenants.try_acquire(&caller.tenant()).ok_or(busy)?;
+        Ok((of_all, of_tenant))
     }
 
     fn open_stream(&self, caller: &Caller) -> Result<OpenStream, Error> {
@@ -334,18 +342,26 @@ async fn wait_for_news(
     request: &HttpRequest,
     end: Instant,
 ) -> bool {
-    let is_draining = || DrainState::of(request).is_some_and(|drain| drain.has_begun());
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() || is_draining() {
-            return false;
+    let drain = DrainState::of(request);
+    let drained = async {
+        match &drain {
+            Some(drain) => drain.begun().await,
+            None => pending().await,
         }
-        match timeout(left.min(DRAIN_INTERVAL), news.recv()).await {
-            Ok(Ok(found)) if found.share_events_with(reader) => return true,
-            Ok(Err(broadcast::error::RecvError::Lagged(_))) => return true,
-            Ok(Err(broadcast::error::RecvError::Closed)) => return false,
-            Ok(Ok(_)) | Err(_) => {}
+    };
+    let found = async {
+        loop {
+            match news.recv().await {
+                Ok(found) if !found.share_events_with(reader) => {}
+                Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return true,
+                Err(broadcast::error::RecvError::Closed) => return false,
+            }
         }
+    };
+    tokio::select! {
+        biased;
+        () = drained => false,
+        found = timeout_at(end, found) => found.unwrap_or(false),
     }
 }
 

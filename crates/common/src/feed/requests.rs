@@ -113,7 +113,8 @@ impl Feed {
     /// Answers a request for a page.
     ///
     /// # Errors
-    /// 410 if the cursor is of a newer database, 503 if 2,000 requests of this replica wait, and those of the database.
+    /// 410 if the cursor is of a newer database; 429 if 500 requests of the organisation wait, 503 if 2,000 of this
+    /// replica do; and those of the database.
     pub async fn answer<S: FeedSearch>(
         &self,
         db: &Database,
@@ -135,7 +136,7 @@ impl Feed {
             db.read(move |c| search.page(c, &caller, after, paging.limit))
         };
         let wait = (after, Duration::from_secs(paging.wait));
-        let page = self.wait(request, &search.readers(), wait, read).await?;
+        let page = self.wait(request, (caller, &search.readers()), wait, read).await?;
         Ok(JsonResponse::raw(page.into_document()))
     }
 

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use actix_web::http::ConnectionType;
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse};
 use metrics::Gauge;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// The activity on one connection. Clones share their state.
@@ -129,7 +129,7 @@ impl MessageBody for TrackedBody {
 
 /// Whether the service drains: it still answers, but proxies should use another replica.
 #[derive(Default)]
-pub(crate) struct DrainState(AtomicBool);
+pub(crate) struct DrainState(watch::Sender<bool>);
 
 impl DrainState {
     /// Returns the state of the app that serves the request.
@@ -139,12 +139,18 @@ impl DrainState {
 
     /// Begins the drain.
     pub(crate) fn begin(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.send_replace(true);
     }
 
     /// Returns true if the drain has begun.
     pub(crate) fn has_begun(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        *self.0.borrow()
+    }
+
+    /// Waits until the drain begins.
+    pub(crate) async fn begun(&self) {
+        // Fails only if the sender is gone, which is this one.
+        let _ = self.0.subscribe().wait_for(|has_begun| *has_begun).await;
     }
 
     /// Makes the response the last one on its connection if the service drains.

@@ -116,10 +116,13 @@ pub async fn assert_feed_streams<R: FollowedResource>(app: App, resource: &R) {
     assert_eq!(stream(&follower, "").send().await.error(429), "rate_limited");
     drop(open);
     wait_until(async || stream(&follower, "").open().await.status() == 200).await;
-    // Streams end when the service stops, instead of delaying it.
+    // Streams and waiting requests end when the service stops, instead of delaying it.
+    let waiting = tokio::spawn(app.get("/v1/events?wait=30").by(&User::individual("nobody")).send());
+    sleep(Duration::from_millis(300)).await;
     let begun = Instant::now();
-    let (_database, rest) = tokio::join!(app.stop(), next.text());
+    let (_database, rest, waited) = tokio::join!(app.stop(), next.text(), waiting);
     assert!(rest.is_ok() && begun.elapsed() < Duration::from_secs(10), "{rest:?} {:?}", begun.elapsed());
+    assert_eq!(waited.unwrap().ok()["events"], json!([]));
 }
 
 const WRITERS: usize = 4;

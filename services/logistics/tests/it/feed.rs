@@ -196,6 +196,7 @@ testkit::on_both! {
         assert_eq!(types(&driven), ["load.sent_to_driver", "load.driver_revoked"]);
         assert!(driven.iter().all(|event| event.get("changes").is_none() && event["driverId"] == "dai"), "{driven:?}");
         assert_eq!(all(&app, &User::individual("eve"), "f:driverId=me").await, Vec::<Value>::new());
+        assert_eq!(all(&app, &dai, "f:driverId=me&f:organisationId=grain").await, Vec::<Value>::new());
         // The load as it is now is no longer the old carrier's.
         let found = page(&app, &haul, "include=resource").await;
         assert!(found["events"].as_array().unwrap().iter().all(|event| event.get("load").is_none()), "{found}");

@@ -159,11 +159,11 @@ impl FeedReader {
     pub(crate) fn new(caller: &Caller, organisation: Option<&str>, as_driver: bool) -> Self {
         let own = || caller.organisation.as_ref().map(|own| own.id.clone());
         match organisation {
+            Some(id) if !caller.admin && !caller.acts_for(id) => Self::Organisation(None),
             _ if as_driver => Self::Driver(caller.user_id.clone()),
+            Some(id) => Self::Organisation(Some(id.to_owned())),
             None if caller.admin => Self::Admin,
             None => Self::Organisation(own()),
-            Some(id) if caller.admin || caller.acts_for(id) => Self::Organisation(Some(id.to_owned())),
-            Some(_) => Self::Organisation(None),
         }
     }
 
