@@ -66,8 +66,12 @@ testkit::on_both! {
         assert_eq!(patch(&of_none, &admin, json!({"scope": "own"})).await.errors(), ["scope inconsistent"]);
         assert_eq!(patch(&of_none, &admin, json!({"scope": null})).await.errors(), ["scope required"]);
         assert_eq!(patch(&of_none, &admin, json!({"scope": "some"})).await.errors(), ["scope enum"]);
+        create_load(&app).await;
+        let deliveries = format!("{}/deliveries", path(&of_grain));
+        assert_eq!(app.get(&deliveries).by(&admin).send().await.ok().as_array().unwrap().len(), 1);
         let changed = patch(&of_grain, &admin, json!({"scope": "own"})).await.ok();
         assert_eq!((&changed["scope"], &changed["revision"]), (&json!("own"), &json!(2)));
         assert_eq!(app.get(&path(&of_grain)).by(&grain).send().await.ok(), changed);
+        assert_eq!(app.get(&deliveries).by(&grain).send().await.ok(), json!([]), "those of others are gone");
     }
 }
