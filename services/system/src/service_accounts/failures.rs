@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::Error;
+use database::Id;
 use moka::future::Cache;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -16,7 +17,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 /// forget, which protects no guess: secrets have 256 random bits.
 const MAX_PAIRS: u64 = 20_000;
 
-/// A client id as it was sent, hashed, and the address of the client.
+/// A client id, hashed, and the address of the client.
 type Pair = ([u8; 32], Option<IpAddr>);
 
 /// Counts the failures of each client from each address in this replica.
@@ -79,6 +80,8 @@ impl Failures {
     }
 }
 
+/// An id counts as the same client in any case.
 fn pair(client: &str, address: Option<IpAddr>) -> Pair {
-    (Sha256::digest(client).into(), address)
+    let id = Id::parse(client).map(|id| id.to_string());
+    (Sha256::digest(id.as_deref().unwrap_or(client)).into(), address)
 }

@@ -54,14 +54,17 @@ testkit::on_both! {
         }
     }
 
-    async fn unreadable_keys_change_nothing(backend) {
+    async fn unreadable_keys_of_the_provider_are_not_taken(backend) {
         let folder = keys_folder();
         let app = start(TestDatabase::new::<System>(backend).await, folder.path(), &empty_cache("memory:")).await;
+        let own_key = async || app.get("/.well-known/jwks.json").send().await.ok()["keys"][0]["kid"].clone();
+        let own_key_before = own_key().await;
         std::fs::write(folder.path().join("jwks.json"), "{").unwrap();
         let reply = clear(&app, json!({"secrets": true})).await;
         assert!(reply.text().contains("The identity provider cannot be reached"), "{}", reply.text());
         assert_eq!(reply.error(503), "dependency_unavailable");
         assert!(accepts_token(&app).await);
+        assert_ne!(own_key().await, own_key_before, "it is replaced nevertheless");
         std::fs::write(folder.path().join("jwks.json"), OTHER_KEYS).unwrap();
         assert!(accepts_token(&app).await, "the old keys stay until the next reload");
         assert_eq!(clear(&app, json!({"secrets": true})).await.ok(), reloaded());

@@ -145,6 +145,9 @@ testkit::on_both! {
         let wait: u64 = blocked.header("retry-after").parse().unwrap();
         assert!((1..=60).contains(&wait), "{wait}");
         assert_eq!(blocked.error(429), "rate_limited");
+        let (id, secret) = (one["clientId"].as_str().unwrap(), one["clientSecret"].as_str().unwrap());
+        let upper = format!("grant_type=client_credentials&client_id={}&client_secret={secret}", id.to_uppercase());
+        assert_eq!(attempt(upper, "192.0.2.1").await.error(429), "rate_limited", "the same client in upper case");
         attempt(credentials(&one), "192.0.2.2").await.ok();
         attempt(credentials(&other), "192.0.2.1").await.ok();
         assert_eq!(oauth_error(attempt(format!("{wrong}y"), "192.0.2.3").await, 401), "invalid_client");
