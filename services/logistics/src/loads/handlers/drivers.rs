@@ -73,7 +73,6 @@ pub(super) async fn revoke(
         } else {
             return Err(Error::NotFound);
         };
-        condition.check(stored.load.revision)?;
         let is_earlier = match since {
             Some(since) => history::senders(c, id)?.get(removed).is_some_and(|by| since.is_after_any(by)),
             None => false,
@@ -83,6 +82,7 @@ pub(super) async fn revoke(
                 "The organiser sent the load to this driver too, and alone can revoke it.",
             ));
         }
+        condition.check(stored.load.revision)?;
         store::revoke_driver(c, &mut stored.load, removed, &caller)
     };
     app.db.write(effect).await?;
