@@ -181,6 +181,9 @@ impl<'a> Run<'a> {
             result = self.check(tree, *moment, defect, losses);
             result = result.with_context(|| format!("after a loss at operation {moment} of {}", log.len()));
             if result.is_err() || losses.is_violated() {
+                if defect.is_none() {
+                    eprintln!("    not synced: {}", durable.unsynced());
+                }
                 break;
             }
         }
