@@ -298,13 +298,11 @@ impl Feed {
         ))
     }
 
-    fn begin_waiting(
-        &self,
-        caller: &Caller,
-    ) -> Result<(SemaphorePermit<'_>, OwnedSemaphorePermit), Error> {
+    fn begin_waiting(&self, caller: &Caller) -> Result<(SemaphorePermit<'_>, OwnedSemaphorePermit), Error> {
         let busy = Error::Busy("2,000 requests wait for events: try again later, or without wait.");
         let of_all = self.waiting.try_acquire().map_err(|_| busy)?;
-        let busy = Error::TenantBusy("500 requests of the organisation wait for events: end some of them first.");
+        let busy =
+            Error::TenantBusy("500 requests of the organisation wait for events: end some of them first.");
         let of_tenant = self.waiting_of_tenants.try_acquire(&caller.tenant()).ok_or(busy)?;
         Ok((of_all, of_tenant))
     }

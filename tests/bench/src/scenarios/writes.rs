@@ -126,7 +126,8 @@ pub fn sheets(env: &BenchEnvironment) -> Result<()> {
         };
         Ok(text.split_inclusive('\n').enumerate().map(wrong).collect::<String>().into_bytes())
     };
-    let correction = |number| json!({"row": number * step, "column": "deliveryDateISO", "value": "2026-10-01"});
+    let correction =
+        |number| json!({"row": number * step, "column": "deliveryDateISO", "value": "2026-10-01"});
     let corrections = json!((0..size / step).map(correction).collect::<Vec<_>>()).to_string();
     let fields = [("corrections", corrections.as_str())];
 
@@ -167,6 +168,7 @@ pub fn import_batch(env: &BenchEnvironment, service: &ServiceProcess, csv: Vec<u
 }
 
 /// Imports a batch with these fields of the form, and measures its rows.
+#[expect(clippy::cast_precision_loss, reason = "at most 50,000 rows")]
 fn measure_import(
     env: &BenchEnvironment,
     service: &ServiceProcess,
