@@ -56,7 +56,7 @@ pub(crate) fn finish(openapi: &OpenApi) -> anyhow::Result<Value> {
             add_headers(operation, method == "post" && !without_key);
         }
     }
-    add_request_examples(&mut document);
+    add_examples(&mut document);
     let about = document["info"]["description"].as_str().unwrap_or_default().trim_end_matches('.');
     let links = INTRODUCTION.map(|(title, page)| format!("- [{title}]({GUIDE}{page})"));
     document["info"]["description"] =
@@ -204,24 +204,29 @@ pub fn text_choice(values: &[&str]) -> Object {
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// Adds the examples of requests (CONTRIBUTING.md, "Add an operation").
+/// Adds the examples of bodies (CONTRIBUTING.md, "Add an operation").
 ///
-/// A request type has its example in `#[schema(example = …)]`. Here it becomes the example of each media type of the
-/// bodies that have this type. The fields of a form get theirs from it: Swagger UI fills in each field by itself, also
-/// a file, which it then sends as text.
-fn add_request_examples(document: &mut Value) {
+/// A request type has its example in `#[schema(example = …)]`, and so may the type of a response. Here it becomes the
+/// example of each media type of the bodies that have this type. The fields of a form get theirs from it: Swagger UI
+/// fills in each field by itself, also a file, which it then sends as text.
+fn add_examples(document: &mut Value) {
     let examples = examples_by_schema(document);
     let mut forms = Vec::new();
     let items = document["paths"].as_object_mut().into_iter().flat_map(|paths| paths.values_mut());
     for operation in items.filter_map(Value::as_object_mut).flat_map(|item| item.values_mut()) {
-        let content = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
-        for (media_type, body) in content.into_iter().flatten() {
-            let name = body.pointer("/schema/$ref").and_then(Value::as_str);
-            let name = name.and_then(|name| name.strip_prefix(COMPONENTS)).unwrap_or_default().to_owned();
-            let Some(example) = examples.get(&name) else { continue };
-            body["example"] = example.clone();
-            if media_type.starts_with("multipart/") {
-                forms.push(name);
+        for place in ["/requestBody/content", "/responses/200/content"] {
+            let content = operation.pointer_mut(place).and_then(Value::as_object_mut);
+            for (media_type, body) in content.into_iter().flatten() {
+                let name = body.pointer("/schema/$ref").and_then(Value::as_str);
+                let name = name.and_then(|name| name.strip_prefix(COMPONENTS)).unwrap_or_default().to_owned();
+                let Some(example) = examples.get(&name) else { continue };
+                // A response may have one of its own.
+                if body.get("example").is_none() {
+                    body["example"] = example.clone();
+                }
+                if media_type.starts_with("multipart/") {
+                    forms.push(name);
+                }
             }
         }
     }
@@ -270,22 +275,28 @@ mod tests {
 
     #[test]
     fn bodies_and_fields_of_forms_have_the_example_of_their_schema() {
-        let body = |media_type: &str, name: &str| {
+        let content = |media_type: &str, name: &str| {
             let schema = json!({ "$ref": format!("{COMPONENTS}{name}") });
-            json!({ "requestBody": { "content": { media_type: { "schema": schema } } } })
+            json!({ "content": { media_type: { "schema": schema } } })
         };
+        let body = |media_type: &str, name: &str| json!({ "requestBody": content(media_type, name) });
+        let response = json!({ "responses": { "200": content("application/geo+json", "A") } });
         let mut document = json!({
-            "paths": { "/v1/a": { "post": body("application/json", "A"), "put": body("multipart/form-data", "B") } },
+            "paths": { "/v1/a": {
+                "get": response, "post": body("application/json", "A"), "put": body("multipart/form-data", "B"),
+            } },
             "components": { "schemas": {
                 "A": { "example": { "n": 1 } },
                 "B": { "example": { "name": "x", "file": ["y"] }, "properties": { "name": {}, "file": {} } },
             } },
         });
-        add_request_examples(&mut document);
+        add_examples(&mut document);
         let example = |method: &str, media_type: &str| {
             document["paths"]["/v1/a"][method]["requestBody"]["content"][media_type]["example"].clone()
         };
         assert_eq!(example("post", "application/json"), json!({ "n": 1 }));
+        let response = &document["paths"]["/v1/a"]["get"]["responses"]["200"]["content"];
+        assert_eq!(response["application/geo+json"]["example"], json!({ "n": 1 }));
         assert_eq!(example("put", "multipart/form-data"), json!({ "name": "x", "file": ["y"] }));
         let fields = &document["components"]["schemas"]["B"]["properties"];
         assert_eq!(fields, &json!({ "name": { "example": "x" }, "file": { "example": ["y"] } }));

@@ -17,7 +17,14 @@ use crate::categories::Categories;
 #[serde(rename_all = "camelCase")]
 #[schema(example = json!({
     "type": "FeatureCollection", "withoutCoordinates": 0,
-    "features": [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [-2.71, 52.05]}, "properties": {"count": 12}}],
+    "features": [{
+        "type": "Feature", "id": crate::examples::LISTING, "geometry": {"type": "Point", "coordinates": [-3.3915, 51.9469]},
+        "properties": {
+            "title": "12 Hereford store steers", "category": "cattle", "type": "selling", "organisationName": "Penybont Farm",
+            "price": {"type": "fixed", "pricePerUnit": {"amount": 1250, "currency": "GBP"}},
+            "publishedAtUTC": "2026-03-01T09:30:00.000Z",
+        },
+    }],
 }))]
 pub(super) struct FeatureCollection {
     #[serde(rename = "type")]
