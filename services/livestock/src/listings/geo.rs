@@ -101,8 +101,12 @@ impl BoundingBox {
             let last = (edge * 100.0 + 1e-7).floor();
             half(last + 0.5, last >= 0.0)
         };
-        let Self { west, south, east, north } = self;
-        Self { west: low(west), south: low(south), east: high(east), north: high(north) }
+        let (west, east) = match (low(self.west), high(self.east)) {
+            // Its edges have met: no rounded longitude lies outside the box.
+            (west, east) if self.west > self.east && west <= east => (-180.0, 180.0),
+            edges => edges,
+        };
+        Self { west, south: low(self.south), east, north: high(self.north) }
     }
 
     /// Returns the ranges of longitudes.
@@ -191,9 +195,14 @@ impl MapBox {
         let of = |lat: f64, lon: f64| MapPoint::of(Point { lat: lat.clamp(-90.0, 90.0), lon });
         let (start, end) = (of(bbox.north, bbox.west), of(bbox.south, bbox.east));
         let y = start.y.saturating_sub(Self::MARGIN);
+        let width = match end.x.wrapping_sub(start.x) {
+            // The whole globe but for a gap of less than a unit.
+            0 if bbox.west > bbox.east => u32::MAX,
+            width => width,
+        };
         Self {
             start: MapPoint { x: start.x.wrapping_sub(Self::MARGIN), y },
-            width: end.x.wrapping_sub(start.x).saturating_add(2 * Self::MARGIN),
+            width: width.saturating_add(2 * Self::MARGIN),
             height: (end.y - y).saturating_add(Self::MARGIN),
         }
     }

@@ -121,7 +121,7 @@ impl ParameterRules {
     /// Applies a merge patch of valid parameters: `null` and blank texts remove a parameter.
     pub(crate) fn merge(&self, patch: &Parameters, into: &mut Parameters) {
         for (name, value) in self.normalized(patch) {
-            if texts(&value).all(|text| text.trim().is_empty()) {
+            if is_blank(&value) {
                 into.remove(&name);
             } else {
                 into.insert(name, value);
@@ -194,9 +194,15 @@ pub(super) fn texts(value: &Value) -> impl DoubleEndedIterator<Item = &str> {
     one.into_iter().chain(several)
 }
 
+/// Returns whether a parameter counts as absent, and in a patch is removed: `null` and blank texts.
+fn is_blank(value: &Value) -> bool {
+    texts(value).all(|text| text.trim().is_empty())
+}
+
 /// Returns the text of the parameter `near`, if it is to be looked up.
 pub(super) fn near(parameters: &Parameters) -> Option<&str> {
-    if ["latitude", "longitude"].iter().any(|name| parameters.get(*name).is_some_and(Value::is_string)) {
+    let is_given = |name| parameters.get(name).is_some_and(|value| !is_blank(value));
+    if is_given("latitude") || is_given("longitude") {
         return None;
     }
     texts(parameters.get(NEAR)?).next_back().filter(|text| !text.trim().is_empty())

@@ -198,7 +198,8 @@ testkit::on_both! {
         let id = create_at(&app, &farm, 51.9956, -3.0044).await;
         for (bbox, exact, shown) in [
             ("-3.1,51.99,-3.004,51.9999", 1, 0), ("-3.0,52.0,-2.9,52.1", 0, 1), ("-3.001,51.999,-2.9,52.1", 0, 1), ("-3.1,51,-2,53", 1, 1),
-            ("-2.999,51,-2,53", 0, 0), ("-4,51,-3,53", 1, 1), ("-3,51,-3,52", 0, 1),
+            ("-2.999,51,-2,53", 0, 0), ("-4,51,-3,53", 1, 1), ("-3,51,-3,52", 0, 1), ("10.001,-90,10.0,90", 1, 1),
+            ("10.000000001,-90,10.0,90", 1, 1),
         ] {
             assert_eq!(search(&app, &farm, &format!("bbox={bbox}")).await.len(), exact, "{bbox}");
             for query in ["", "&clusterZoom=3&format=GEOJSON", "&format=GEOJSON", "&docs=false", "&format=CSV"] {
@@ -239,6 +240,8 @@ testkit::on_both! {
         for (query, errors) in [
             ("near=ZZ9%209ZZ", &["near unknown_reference"][..]), ("near=Hereford", &["near unknown_reference"]),
             ("near=somewhere%20over%20the%20rainbow%209", &["near unknown_reference"]), ("near=HR4&latitude=1", &["near inconsistent"]),
+            ("near=HR4%20HELLO1", &["near unknown_reference"]), ("near=HR4%2012345", &["near unknown_reference"]),
+            ("bbox=-8,,49,2,61", &["bbox length"]), ("bbox=-8,49,2,", &["bbox type"]),
             ("near=ZZ9&longitude=1&latitude=1", &["near inconsistent"]), ("near=ZZ9%209ZZ&minAge=x", &["minAge type", "near unknown_reference"]),
             ("near=a%00b", &["near format"]),
         ] {
@@ -287,6 +290,16 @@ testkit::on_both! {
         assert_eq!(post(json!({"near": "ZZ9", "minAge": "x"}), "").await.errors(), ["name length", "parameters.minAge type", "parameters.near unknown_reference"]);
         assert_eq!(post(json!({"near": "ZZ9"}), "x").await.errors(), ["parameters.near unknown_reference"]);
         assert_eq!(post(json!({"near": "LD3", "latitude": "1", "longitude": "1"}), "x").await.errors(), ["parameters.near inconsistent"]);
+        // Blank coordinates are removed.
+        let at_point = save(&app, &ann, json!({"latitude": "52.06", "longitude": "-2.73"}), false).await;
+        let patch_point = async |near: &str| {
+            let patch = json!({"parameters": {"near": near, "latitude": "", "longitude": [" "]}});
+            app.call("PATCH", &at_point).by(&ann).json(&patch).send().await
+        };
+        assert_eq!(patch_point("ZZ9").await.errors(), ["parameters.near unknown_reference"]);
+        assert_eq!(patch_point("LD3").await.ok()["parameters"], json!({"near": "LD3"}));
+        let nearest = app.get(&format!("{at_point}/listings?limit=1")).by(&ann).send().await.ok();
+        assert_eq!(ids(&nearest), [brecon.as_str()]);
         system.set_places_status(Some(503));
         post(json!({"near": "LD3"}), "x").await.error(503);
         patch(json!({"near": "HR4 9AR"})).await.error(503);

@@ -143,7 +143,8 @@ testkit::on_both! {
         assert_eq!(entries(&reply).len(), 1000);
         assert_eq!(reply.json()["body"]["failedRows"], 1004);
         let id = send_file(&app, rows(1, None)).await.ok()["ids"][0].as_str().unwrap().to_owned();
-        let invalid: String = (0..1_001).map(|n| format!(",R-{n},2026-02-30,1\n")).collect();
+        let row = |n: usize| format!(",R-{n},2026-02-30,1\n");
+        let invalid: String = (0..1_001).map(row).collect();
         let table = format!("id,reference,deliveryDateISO,commodityId,organiserId\n{invalid}{id},,,,\n");
         let reply = send_with(&app, &[("ifExists", "update")], table).await;
         assert_eq!(reply.json()["body"]["failedRows"], 1_001, "a row that names its load needs no other cells");
