@@ -37,7 +37,7 @@ impl PlaceClient {
         Self(files)
     }
 
-    /// Returns the coordinates of a postcode or an outward code, and for a sector those of a postcode in it. If only the
+    /// Returns the coordinates of a postcode or an outward code, for a sector those of a postcode in it. If only the
     /// district of a postcode or sector is known, returns its coordinates. Returns `None` if the postcode is not known.
     /// Makes up to three calls of a second each.
     ///
