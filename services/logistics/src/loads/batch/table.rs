@@ -49,7 +49,8 @@ pub(crate) enum FileRow {
     Header(TableRow),
     /// A row of data with its number over all files.
     Data(usize, TableRow),
-    /// Any other: above the header row, blank with or without formulas, or the sample of the template. Only if all rows are kept.
+    /// Any other: above the header row, blank with or without formulas, or the sample of the template. Only if all rows
+    /// are kept.
     Other(TableRow),
 }
 
@@ -108,7 +109,8 @@ impl<'a> Table<'a> {
         self.reader.sheet()
     }
 
-    /// Returns the next row, as it is in the file unless only formulas are in it. `rows` is the number of rows of data so far.
+    /// Returns the next row, as it is in the file unless only formulas are in it. `rows` is the number of rows of data
+    /// so far.
     ///
     /// # Errors
     /// If the rest cannot be read or exceeds the budget.
