@@ -90,6 +90,7 @@ testkit::on_both! {
                 "personal_data_erased",
                 "settings_changed",
                 "signing_key_made",
+                "verification_keys_changed",
             ],
             "{events:?}"
         );
