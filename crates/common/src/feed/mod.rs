@@ -434,3 +434,20 @@ impl Responder for EventStream {
         self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_organisation_does_not_take_all_places_of_waiting_requests() {
+        let feed = Feed::default();
+        let [ruth, owen] = ["haul", "grain"].map(|id| Caller::sample(["1", "A. User", id, id]));
+        let waiting: Vec<_> = (0..WAITING_OF_TENANT).map(|_| feed.begin_waiting(&ruth)).collect();
+        assert!(waiting.iter().all(Result::is_ok));
+        assert!(matches!(feed.begin_waiting(&ruth), Err(Error::TenantBusy(_))));
+        assert!(feed.begin_waiting(&owen).is_ok());
+        drop(waiting);
+        assert!(feed.begin_waiting(&ruth).is_ok());
+    }
+}

@@ -99,6 +99,29 @@ testkit::on_both! {
         assert_eq!(app.call("DELETE", unknown).by(&haul).send().await.error(404), "not_found");
     }
 
+    async fn a_carrier_does_not_revoke_whom_the_organiser_sent_before(backend) {
+        let app = app(backend).await;
+        let (grain, haul) = (User::of("grain"), User::of("haul"));
+        let load = app.post("/v1/loads/organiser").by(&grain).json(&organiser_form()).send().await.ok();
+        let id = load["id"].as_str().unwrap();
+        let send = async |user: &User, to: &str, recipient: &str| {
+            let key = format!("{to}Id");
+            let form = json!({"loadId": id, key: recipient});
+            app.post(&format!("/v1/loads/send-to-{to}")).by(user).json(&form).send().await.ok();
+        };
+        send(&grain, "driver", "dai").await;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        send(&grain, "carrier", "haul").await;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        send(&haul, "driver", "dai").await;
+        let revoke = async |user: &User, tag: &str| {
+            app.call("DELETE", &format!("/v1/loads/{id}/drivers/dai")).by(user).header("if-match", tag).send().await
+        };
+        assert_eq!(revoke(&haul, "\"999\"").await.error(403), "forbidden", "before 412");
+        assert_eq!(revoke(&grain, "\"999\"").await.status, 412);
+        revoke(&grain, "*").await.ok();
+    }
+
     async fn searches_find_loads_by_driver(backend) {
         let app = app(backend).await;
         let (grain, haul, admin, dai) = (User::of("grain"), User::of("haul"), User::admin(), User::individual("dai"));
