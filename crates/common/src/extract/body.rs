@@ -131,7 +131,7 @@ async fn read_json(
 pub(super) async fn read(request: &HttpRequest, payload: Payload) -> Result<web::BytesMut, Error> {
     let timeout = Timeouts::of(request).stalled;
     let body = tokio::time::timeout(timeout, read_within_limit(request, payload)).await;
-    body.unwrap_or_else(|_| Err(Error::MalformedBody("it was not sent in time".into())))
+    body.unwrap_or_else(|_| Err(Error::malformed_body("it was not sent in time")))
 }
 
 async fn read_within_limit(request: &HttpRequest, mut payload: Payload) -> Result<web::BytesMut, Error> {
@@ -143,7 +143,7 @@ async fn read_within_limit(request: &HttpRequest, mut payload: Payload) -> Resul
     }
     let mut bytes = web::BytesMut::with_capacity(content_length.unwrap_or(0));
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| Error::MalformedBody("it is truncated".into()))?;
+        let chunk = chunk.map_err(|_| Error::malformed_body("it is truncated"))?;
         if bytes.len() + chunk.len() > limit {
             return Err(Error::PayloadTooLarge(limit));
         }
@@ -163,7 +163,7 @@ fn parse<T: DeserializeOwned>(
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let bytes = if bytes.is_empty() && operation.body_is_optional { b"{}" } else { bytes };
     let mut value: Value = serde_json::from_slice(bytes).map_err(|error| {
-        Error::MalformedBody(if bytes.is_empty() { "it is empty".into() } else { error.to_string() })
+        Error::malformed_body(if bytes.is_empty() { "it is empty".into() } else { error.to_string() })
     })?;
     let mut errors =
         if operation.takes_key { idempotency::key_errors(request) } else { ValidationErrors::default() };

@@ -80,7 +80,7 @@ fn by_status(status: StatusCode) -> Option<Error> {
         StatusCode::METHOD_NOT_ALLOWED => Some(Error::MethodNotAllowed("GET, HEAD".into())),
         StatusCode::NOT_ACCEPTABLE => Some(Error::NotAcceptable("another content coding".into())),
         StatusCode::PAYLOAD_TOO_LARGE => Some(Error::PayloadTooLarge(0)),
-        status if status.is_client_error() => Some(Error::MalformedBody(status.to_string())),
+        status if status.is_client_error() => Some(Error::malformed_body(status.to_string())),
         status if status.is_server_error() => Some(Error::Internal(anyhow::anyhow!("{status}"))),
         _ => None,
     }

@@ -15,9 +15,9 @@ pub enum Error {
     /// 400 `validation_failed`
     #[error("{}", summary(.0))]
     Validation(ValidationErrors),
-    /// 400 `malformed_body`
+    /// 400 `malformed_body`; the cause, and members of `body`.
     #[error("The body cannot be read: {0}.")]
-    MalformedBody(String),
+    MalformedBody(String, Map<String, Value>),
     /// 401 `unauthenticated`; the reason why the token was refused, or `None` if there is no token.
     #[error("{}", unauthenticated(*.0))]
     Unauthenticated(Option<&'static str>),
@@ -108,6 +108,11 @@ fn summary(errors: &ValidationErrors) -> String {
 }
 
 impl Error {
+    /// Returns a 400 `malformed_body` with this cause.
+    pub fn malformed_body(cause: impl Into<String>) -> Self {
+        Self::MalformedBody(cause.into(), Map::new())
+    }
+
     /// Returns a 409 `conflict` with this `body.reason` and message.
     pub fn conflict(reason: Reason, message: impl Into<String>) -> Self {
         Self::Conflict(message.into(), Map::from_iter([("reason".to_owned(), json!(reason))]))
@@ -118,11 +123,11 @@ impl Error {
         if exists { Self::Forbidden(message) } else { Self::NotFound }
     }
 
-    /// Adds a member to the `body` of a 409 `conflict`, a 400 `validation_failed` or a 403 with entries. Other errors
-    /// are returned unchanged.
+    /// Adds a member to the `body` of a 400, a 409 `conflict` or a 403 with entries. Other errors are returned unchanged.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         if let Self::Conflict(_, body)
+        | Self::MalformedBody(_, body)
         | Self::Validation(ValidationErrors { body, .. })
         | Self::ForbiddenFields(ValidationErrors { body, .. }, _) = &mut self
         {
@@ -152,7 +157,7 @@ impl Error {
     fn code(&self) -> (u16, ErrorCode) {
         match self {
             Self::Validation(_) => (400, ErrorCode::ValidationFailed),
-            Self::MalformedBody(_) => (400, ErrorCode::MalformedBody),
+            Self::MalformedBody(..) => (400, ErrorCode::MalformedBody),
             Self::Unauthenticated(_) => (401, ErrorCode::Unauthenticated),
             Self::Forbidden(_) | Self::Restricted(..) | Self::ForbiddenFields(..) => {
                 (403, ErrorCode::Forbidden)
@@ -179,7 +184,7 @@ impl Error {
     /// Returns the complete response, with the request id in its body.
     pub fn respond(&self, request_id: &str) -> HttpResponse {
         let mut body = match self {
-            Self::Conflict(_, members) => members.clone(),
+            Self::Conflict(_, members) | Self::MalformedBody(_, members) => members.clone(),
             Self::Restricted(reason, _) => Map::from_iter([("reason".to_owned(), json!(reason))]),
             Self::Validation(errors) | Self::ForbiddenFields(errors, _) => errors.body.clone(),
             Self::CommitUnknown(_) => Map::from_iter([("outcome".to_owned(), json!("unknown"))]),

@@ -150,7 +150,7 @@ async fn store(
     let chunks = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
     let content = Part::stream(Body::wrap_stream(Box::pin(chunks))).file_name(name.clone());
     let content = content.mime_str(&declared);
-    let content = content.map_err(|error| common::Error::MalformedBody(error.to_string()))?;
+    let content = content.map_err(|error| common::Error::malformed_body(error.to_string()))?;
     let form = Form::new()
         .text("bucket", bucket)
         .text("type", purpose.file_type(is_image))

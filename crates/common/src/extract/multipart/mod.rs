@@ -123,7 +123,7 @@ pub async fn receive<F>(
     let body = paced_body(payload, Timeouts::of(request).stalled, max_bytes);
     let mut multipart = Multipart::new(&lenient_headers(request)?, body);
     let form = tokio::time::timeout(FORM_TIMEOUT, receive_parts(&mut multipart, limits, receive_file)).await;
-    let mut form = form.map_err(|_| Error::MalformedBody("it was not sent in time".into()))??;
+    let mut form = form.map_err(|_| Error::malformed_body("it was not sent in time"))??;
     form.errors = idempotency::key_errors(request);
     Ok(form)
 }
@@ -184,7 +184,7 @@ impl<F> Form<F> {
 /// Returns the headers for [`Multipart`], with another type of multipart content. Of `form-data` it would parse the
 /// names of parts itself, and refuse those that are not UTF-8.
 fn lenient_headers(request: &HttpRequest) -> Result<HeaderMap, Error> {
-    let incomplete = || Error::MalformedBody("it has no boundary".into());
+    let incomplete = || Error::malformed_body("it has no boundary");
     let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let (_, parameters) = content_type.and_then(|value| value.split_once(';')).ok_or_else(incomplete)?;
     let mixed = HeaderValue::try_from(format!("multipart/mixed;{parameters}")).map_err(|_| incomplete())?;
@@ -194,9 +194,7 @@ fn lenient_headers(request: &HttpRequest) -> Result<HeaderMap, Error> {
 fn disposition(field: &Field) -> Result<Disposition, Error> {
     let header = field.headers().get(header::CONTENT_DISPOSITION);
     header.and_then(|header| Disposition::parse(header.as_bytes())).ok_or_else(|| {
-        Error::MalformedBody(
-            "a part has no header Content-Disposition of the type form-data with a name".into(),
-        )
+        Error::malformed_body("a part has no header Content-Disposition of the type form-data with a name")
     })
 }
 
@@ -212,7 +210,7 @@ async fn receive_text(
         all_text.take(chunk.len())?;
         bytes.extend_from_slice(&chunk);
     }
-    String::from_utf8(bytes).map_err(|_| Error::MalformedBody("a field is not UTF-8".into()))
+    String::from_utf8(bytes).map_err(|_| Error::malformed_body("a field is not UTF-8"))
 }
 
 /// Discards a part.
@@ -233,7 +231,7 @@ async fn next<T>(
             MultipartError::Payload(PayloadError::Io(io)) => io.downcast::<Error>().ok(),
             _ => None,
         };
-        wrapped.unwrap_or(Error::MalformedBody(message))
+        wrapped.unwrap_or(Error::malformed_body(message))
     })
 }
 
@@ -279,7 +277,7 @@ fn paced_body(
                     return Ok(Some((chunk, body)));
                 }
                 Err(_) if is_stalled(&body) => {
-                    return Err(wrap(Error::MalformedBody("it stopped arriving".into())));
+                    return Err(wrap(Error::malformed_body("it stopped arriving")));
                 }
                 Err(_) => {
                     body.period_end = Instant::now() + period;

@@ -146,4 +146,12 @@ impl RecognisedFile {
             decimal: detected.decimal,
         })
     }
+
+    /// Returns this without the number of rows of the sheet, which was not read to its end.
+    pub(crate) fn without_count(mut self) -> Self {
+        for sheet in self.sheets.iter_mut().filter(|sheet| self.sheet.as_deref() == Some(&*sheet.name)) {
+            sheet.rows = None;
+        }
+        self
+    }
 }

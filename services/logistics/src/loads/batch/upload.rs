@@ -335,7 +335,7 @@ pub(crate) fn table_error(error: TableError, file: Option<&str>) -> Error {
         TableError::Unreadable(message, line) => {
             let file = file.map(|name| format!(" {name:?}")).unwrap_or_default();
             let line = line.map(|line| format!(", line {line},")).unwrap_or_default();
-            Error::MalformedBody(format!("the file{file}{line} {message}"))
+            Error::malformed_body(format!("the file{file}{line} {message}"))
         }
         TableError::Refused { fault, message, mut data } => {
             data.extend(file.map(|name| ("file".to_owned(), json!(name))));

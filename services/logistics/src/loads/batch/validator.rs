@@ -172,7 +172,10 @@ pub(crate) fn validate(
             Err(FileError::Table(error)) => (table_error(error, shown.as_deref()), false),
             Err(FileError::Batch(error)) => (error, true),
         };
-        let Error::Validation(errors) = error else { return Err(error) };
+        let Error::Validation(errors) = error else {
+            let error = error.with("recognised", serde_json::to_value(validator.recognised)?);
+            return Err(if fields.include.is_some() { error.with("rows", json!([])) } else { error });
+        };
         validator.is_incomplete = true;
         validator.faults.add_to_upload(errors);
         if is_last {
@@ -226,7 +229,7 @@ impl<'a> BatchValidator<'a> {
         let read = self.rows(&mut source, &mut samples, max_rows);
         let Source { mut table, options, .. } = source;
         let file = RecognisedFile::new(name, &mut table, samples, detected, &mut self.budgets.sheets)?;
-        self.recognised.push(file);
+        self.recognised.push(if read.is_ok() { file } else { file.without_count() });
         read?;
         Ok(options)
     }
