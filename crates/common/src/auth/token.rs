@@ -12,12 +12,13 @@ use url::Url;
 use super::identity::{Identity, SERVICE_ACCOUNT_PREFIX};
 use super::keys::{FETCH_TIMEOUT, KeyLoader, KeySet, Source};
 use super::settings::is_trusted;
-use super::strict::{UniqueMembers, check_header, is_duplicate, stated_issuer};
+use super::strict::{check_header, stated_issuer};
 use super::token_cache::{TokenCache, VerifiedToken, digest};
 use super::{AuthError, Caller};
 use crate::config::{Auth, Claims};
 use crate::telemetry::context::RequestContext;
 use crate::telemetry::security::plain_id;
+use crate::wire::{UniqueMembers, is_duplicate};
 
 /// Verifies tokens with the configured keys, issuer and audience. Only the keys of its issuer verify a token.
 pub struct Verifier {

@@ -3,6 +3,7 @@
 mod normalize;
 mod postcode;
 mod text;
+mod unique_members;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,6 +17,8 @@ pub use text::{
     Breed, DateOrDateTime, ExternalId, ID_MESSAGE, ListedId, LongText, Message, NAME_MESSAGE, Name, Note,
     Postcode, QueryText, Reason, Reference, Registration, StoredId, Tag,
 };
+pub(crate) use unique_members::UniqueMembers;
+pub use unique_members::{UniqueValue, is_duplicate};
 
 /// The response of operations that return no resource.
 #[derive(Clone, Debug, Serialize, ToSchema)]

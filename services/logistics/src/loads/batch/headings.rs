@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use common::validation::{Code, ValidationErrors};
-use common::wire::{comparison_key, fold};
+use common::wire::{UniqueValue, comparison_key, fold, is_duplicate};
 use serde_json::{Value, json};
 
 use crate::loads::members::{COLUMNS, MEMBERS};
@@ -74,9 +74,13 @@ impl Headings {
             return headings;
         }
         let members = match serde_json::from_str(text) {
-            Ok(Value::Object(members)) => members,
+            Ok(UniqueValue(Value::Object(members))) => members,
             Ok(_) => {
                 errors.push_with(FIELD, Code::Type, "must be an object", json!({ "type": "object" }));
+                return headings;
+            }
+            Err(error) if is_duplicate(&error) => {
+                errors.push(FIELD, Code::Inconsistent, "names a heading twice");
                 return headings;
             }
             Err(_) => {

@@ -71,11 +71,25 @@ testkit::on_both! {
         ] {
             assert!(paths(&send_headings(&headings).await).contains(&entry.to_owned()), "{headings}");
         }
-        assert_eq!(paths(&send_with(&app, &[("headings", "{")], VALID_CSV).await), ["headings format"]);
+        let twice = r#"{"remark": null, "remark": "tags"}"#;
+        for (headings, entry) in [("{", "headings format"), (twice, "headings inconsistent")] {
+            assert_eq!(paths(&send_with(&app, &[("headings", headings)], VALID_CSV).await), [entry]);
+        }
         assert_eq!(send_with(&app, &[("headings", " ")], VALID_CSV).await.ok()["count"], 2);
         // Readable headings need no assignment.
         let readable = "Our ref,Delivery date,Commodity,Organiser ID,Organiser,Weight (t)\nH,2026-03-01,Feed Wheat,grain,Grain,29\n";
         assert_eq!(send_with(&app, &[], readable).await.ok()["count"], 1);
+    }
+
+    async fn files_before_an_unreadable_one_are_recognised(backend) {
+        let app = app(backend).await;
+        let windows = b"reference,deliveryDateISO,commodityName,organiserId,organiserName\nA,2026-03-01,B\xf6rde,,\n";
+        let files = form(&[VALID_CSV.as_bytes(), windows]).text("include", "rows".to_owned());
+        let reply = send(&app, &without_org_name("grain"), files).await;
+        let (body, code) = (reply.json()["body"].clone(), reply.error(400));
+        assert_eq!(code, "malformed_body");
+        let files: Vec<_> = body["recognised"].as_array().unwrap().iter().map(|file| file["file"].clone()).collect();
+        assert_eq!((files, &body["rows"]), (vec![json!("1.csv"), json!("2.csv")], &json!([])));
     }
 
     async fn corrections_replace_cells_before_every_check(backend) {
