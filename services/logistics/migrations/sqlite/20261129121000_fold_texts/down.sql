@@ -1,4 +1,3 @@
-DROP INDEX loads_unfolded;
 DROP TRIGGER loads_similarity_forgotten;
 CREATE TRIGGER loads_similarity_forgotten AFTER UPDATE OF reference_key ON loads
     WHEN NEW.reference_key <> OLD.reference_key AND NEW.similarity_key = OLD.similarity_key

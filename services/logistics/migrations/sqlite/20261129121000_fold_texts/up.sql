@@ -8,7 +8,3 @@ BEGIN
     UPDATE loads SET similarity_key = NULL WHERE id = NEW.id;
 END;
 
--- Loads whose texts are not folded, because an older release stored or changed them. The condition is that of the query
--- (backfill.rs).
-CREATE INDEX loads_unfolded ON loads (id) WHERE instr(reference_key, char(1)) = 0;
-INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES ('loads', 'loads_unfolded', '1 1');

@@ -1,9 +1,9 @@
 -- Whether an older release stored or changed the load, so that its document does not show its revision or its texts are
--- not folded. This column replaces two indexes with functions in their conditions: to insert a row into such an index,
--- SQLite first copies each page that the statement changes.
+-- not folded. A column, because indexes with functions in their conditions are expensive: to insert a row into one, SQLite
+-- first copies each page that the statement changes. Development versions of 1.2 had two such indexes.
 ALTER TABLE loads ADD COLUMN is_stale INTEGER NOT NULL DEFAULT 1;
-DROP INDEX loads_stale_revision;
-DROP INDEX loads_unfolded;
+DROP INDEX IF EXISTS loads_stale_revision;
+DROP INDEX IF EXISTS loads_unfolded;
 UPDATE loads SET is_stale = 0
     WHERE json_extract(document, '$.revision') IS revision AND instr(reference_key, char(1)) > 0;
 CREATE INDEX loads_stale ON loads (id) WHERE is_stale = 1;

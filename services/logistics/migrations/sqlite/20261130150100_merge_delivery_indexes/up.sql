@@ -1,8 +1,9 @@
 -- Indexes for pages by delivery date that also have all that sums need: each index costs a load about 3 KiB of log.
 DROP INDEX loads_organiser_delivery;
 DROP INDEX loads_carrier_delivery;
-DROP INDEX loads_organiser_sums_by_date;
-DROP INDEX loads_carrier_sums_by_date;
+-- Development versions of 1.2 had these.
+DROP INDEX IF EXISTS loads_organiser_sums_by_date;
+DROP INDEX IF EXISTS loads_carrier_sums_by_date;
 CREATE INDEX loads_organiser_delivery ON loads (organiser_id, delivery_at, id, carrier_id, commodity_id, status, weight,
     weight_net, created_at, completed_at);
 CREATE INDEX loads_carrier_delivery ON loads (carrier_id, delivery_at, id, organiser_id, commodity_id, status, weight,

@@ -1,1 +1,0 @@
-DROP INDEX loads_stale_revision;
