@@ -87,11 +87,13 @@ async fn clear_cache(
             let reload_secrets = request.secrets.unwrap_or_default();
             // Secrets come first: otherwise a response fetched with an old credential could be cached after the clear.
             if reload_secrets {
-                // The own key is replaced also while the identity provider is unavailable.
-                replace_key(&system.db).await?;
                 system.secrets.reload_all_replicas(&system.cache).await?;
             }
             let cleared = system.cache.clear(&request.scope()).await?;
+            // The own key comes last: a request that fails, and is sent again, makes no key.
+            if reload_secrets {
+                replace_key(&system.db).await?;
+            }
             JsonResponse::json(&ActionResult::new(message(cleared, reload_secrets)))
         })
         .await
