@@ -21,7 +21,7 @@ mod tests;
 pub use client::{FoundFiles, SystemClient};
 pub use image_links::{ImageLinkClient, ImageLinks};
 pub use model::DueShare;
-pub use places::{PlaceClient, PostcodePoint, PostcodeQuery};
+pub use places::{PlaceClient, PostcodePoint, PostcodeQuery, district_of};
 pub use public::PublicCall;
 pub use shares::Shares;
 pub use store::{files_of, record_share, record_uploaders, subjects_of};

@@ -117,7 +117,7 @@ fn compact(postcode: &str) -> String {
 
 /// Returns the district of a text with the form of a British postcode, its beginning from the sector on, or an Eircode:
 /// `HR4` of `HR4 9AR` and of `HR4 9`, `H91` of `H91 E2K3`.
-fn district_of(postcode: &str) -> Option<&str> {
+pub fn district_of(postcode: &str) -> Option<&str> {
     let (district, inward) = postcode.split_once(' ')?;
     let is_letter_or_digit = |code: &str| code.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let is_outward = (2..=4).contains(&district.len())
@@ -126,7 +126,7 @@ fn district_of(postcode: &str) -> Option<&str> {
         && compact(&district[1..]).bytes().any(|byte| byte.is_ascii_digit());
     let inward = compact(inward);
     let is_inward = inward.starts_with(|first: char| first.is_ascii_digit())
-        && inward.len() <= 3
+        && [1, 3].contains(&inward.len())
         && inward[1..].bytes().all(|byte| byte.is_ascii_uppercase() || b"01".contains(&byte));
     (is_outward && is_inward || is_eircode(&compact(postcode))).then_some(district)
 }
@@ -144,7 +144,7 @@ fn is_match(found: &Value, postcode: &str) -> bool {
         sector == Some(&searched) && found_text.contains(' ') && is_code
     };
     match found["type"].as_str() {
-        Some("postcode" | "container") if text == searched && is_code || is_district() => true,
+        Some("postcode" | "container") if is_code && (text == searched || is_district()) => true,
         Some("postcode") => is_in_sector(),
         _ => false,
     }
@@ -272,6 +272,8 @@ mod tests {
             ("container", "Brecon", "75001", false),
             ("postcode", "SW1A 0AA", "SW1AOAA", true),
             ("container", "Oil", "OIL", false),
+            ("container", "Fife", "FIFE 1", false),
+            ("container", "LD3", "LD3 7E", false),
             ("container", "LD3", "LD3 FARM", false),
             ("container", "HR4", "HR4 HELLO1", false),
             ("container", "HR4", "HR4 12345", false),

@@ -1,6 +1,6 @@
 //! The query parameters of the listing search.
 
-use common::system::{PlaceClient, PostcodeQuery, PublicCall};
+use common::system::{PlaceClient, PostcodeQuery, PublicCall, district_of};
 use common::validation::{Code, ValidationErrors};
 use common::wire::{Postcode, QueryText, comparison_key};
 use common::{Error, Format, PageParams, Sorting, parse_words};
@@ -259,7 +259,7 @@ fn has_form_of_postcode(text: &str) -> bool {
     (2..=MAX_POSTCODE_CHARS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ' || byte == b'-')
         && text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text.bytes().any(|byte| byte.is_ascii_digit())
+        && (text.bytes().any(|byte| byte.is_ascii_digit()) || district_of(&text.to_uppercase()).is_some())
 }
 
 /// Parses a search with the point of its parameter `near`, if it has one.
