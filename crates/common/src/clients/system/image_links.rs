@@ -7,15 +7,19 @@ use std::time::{Duration, Instant};
 use database::Id;
 use parking_lot::Mutex;
 use serde::Deserialize;
+use tokio::time::timeout_at;
 
 use super::client::SystemClient;
 use super::public::PublicCall;
 
 /// The most files of one call: as many as system takes.
 const MAX_IDS: usize = 50;
-/// How long calls are made for one request. The largest page, 100 listings with 50 files each, takes 100 calls of a few
-/// milliseconds. Images beyond the time get links with the next requests.
+/// How long calls are made for one request. The largest page, 100 listings with 50 files each, takes 100 calls. Images
+/// beyond the time get links with the next requests.
 const MAX_TIME: Duration = Duration::from_secs(5);
+/// The shortest time between two calls of this process: half the rate that `deploy/settings/system.toml` admits, so that
+/// the other half is left for looking places up.
+const PACE: Duration = Duration::from_millis(40);
 /// How long a link is given out. System makes links that are valid for two hours, so it is valid for another hour.
 const LINK_AGE: Duration = Duration::from_secs(3600);
 /// How long it is remembered that a file has no link, because it is no public image.
@@ -29,6 +33,8 @@ const WIDTHS: &str = "160,320,640,1280";
 pub struct ImageLinkClient {
     files: Arc<SystemClient>,
     remembered: Mutex<HashMap<Id, Remembered>>,
+    /// When the next call may be made.
+    next_call: tokio::sync::Mutex<tokio::time::Instant>,
 }
 
 /// What the system service said of a file.
@@ -64,7 +70,8 @@ impl Remembered {
 impl ImageLinkClient {
     /// Creates a client that makes its calls through this one.
     pub fn new(files: Arc<SystemClient>) -> Self {
-        Self { files, remembered: Mutex::default() }
+        let next_call = tokio::sync::Mutex::new(tokio::time::Instant::now());
+        Self { files, remembered: Mutex::default(), next_call }
     }
 
     /// Returns links to those of these files that are images that every caller may download. They are valid for at
@@ -83,8 +90,11 @@ impl ImageLinkClient {
         }
         unknown.sort_unstable();
         unknown.dedup();
-        let started = Instant::now();
-        for ids in unknown.chunks(MAX_IDS).take_while(|_| started.elapsed() < MAX_TIME) {
+        let end = tokio::time::Instant::now() + MAX_TIME;
+        for ids in unknown.chunks(MAX_IDS) {
+            if timeout_at(end, self.wait_for_turn()).await.is_err() {
+                break;
+            }
             match self.read(by, ids).await {
                 Ok(links) => {
                     found.extend(links.iter().map(|(id, links)| (*id, links.clone())));
@@ -97,6 +107,13 @@ impl ImageLinkClient {
             }
         }
         found
+    }
+
+    /// Waits until this process may make another call. Requests take turns.
+    async fn wait_for_turn(&self) {
+        let mut next = self.next_call.lock().await;
+        tokio::time::sleep_until(*next).await;
+        *next = tokio::time::Instant::now() + PACE;
     }
 
     async fn read(&self, by: &PublicCall, ids: &[Id]) -> anyhow::Result<HashMap<Id, Arc<ImageLinks>>> {
