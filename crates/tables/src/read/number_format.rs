@@ -61,6 +61,12 @@ impl NumberFormat {
         Self(code.into())
     }
 
+    /// Returns true if a part of the format is elapsed time, such as `[h]`.
+    pub(crate) fn is_elapsed_time(&self) -> bool {
+        let code = self.0.to_ascii_lowercase();
+        ["[h]", "[hh]", "[m]", "[mm]", "[s]", "[ss]"].iter().any(|part| code.contains(part))
+    }
+
     /// Returns true if texts are shown as they are: by a section of `@` or `General` alone, or without a section for
     /// texts.
     pub(crate) fn shows_texts(&self) -> bool {

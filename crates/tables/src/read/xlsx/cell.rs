@@ -110,6 +110,7 @@ pub(crate) fn parse_numeric(text: String, style: &NumberStyle, is_1904: bool, is
     };
     match style {
         NumberStyle::NoDate(format) if !is_formula || value.abs() > 0.0 => {
+            let value = if format.is_elapsed_time() { value } else { serial_1900(value, is_1904) };
             Cell::NoDate(NO_DATE, text, Some((value, format.clone())))
         }
         NumberStyle::Date(format) | NumberStyle::UtcDate(format) if !is_formula || value.abs() > 0.0 => {
@@ -128,8 +129,13 @@ pub(crate) fn parse_iso_date(text: &str) -> String {
     midnight.map_or(text, |(date, _)| date).to_owned()
 }
 
+/// Converts the number of a date to that of a workbook whose day 1 is 1900-01-01.
+fn serial_1900(number: f64, is_1904: bool) -> f64 {
+    if is_1904 && number >= 0.0 { number + DAYS_TO_1904 } else { number }
+}
+
 fn parse_serial_date(number: f64, is_utc: bool, is_1904: bool, format: &NumberFormat) -> Cell {
-    let serial_1900 = if is_1904 && number >= 0.0 { number + DAYS_TO_1904 } else { number };
+    let serial_1900 = serial_1900(number, is_1904);
     let no_date = |message, text| Cell::NoDate(message, text, Some((serial_1900, format.clone())));
     #[expect(clippy::cast_possible_truncation, reason = "less than a day has")]
     let mut millis = (number.rem_euclid(1.0) * MILLIS_PER_DAY).round() as i64;
@@ -217,6 +223,14 @@ mod tests {
             assert_eq!(date(bad, false), "invalid", "{bad}");
         }
         assert_eq!(read("46082", NumberStyle::NoDate(format()), false), "invalid");
+        for (code, in_1900) in [("[>0]d/m/yyyy", 46082.0), ("[h]:mm", 44620.0)] {
+            let format = NumberFormat::new(code);
+            let cell = parse_numeric("44620".into(), &NumberStyle::NoDate(format.clone()), true, false);
+            assert!(
+                matches!(cell, Cell::NoDate(_, _, Some(number)) if number == (in_1900, format)),
+                "{code}"
+            );
+        }
         for (serial, is_1904, in_1900) in
             [("46082.5", false, 46082.5), ("44620.5", true, 46082.5), ("-1", true, -1.0)]
         {
