@@ -18,7 +18,7 @@ use crate::categories::Categories;
 #[schema(example = json!({
     "type": "FeatureCollection", "withoutCoordinates": 0,
     "features": [{
-        "type": "Feature", "id": crate::examples::LISTING, "geometry": {"type": "Point", "coordinates": [-3.3915, 51.9469]},
+        "type": "Feature", "id": crate::examples::LISTING, "geometry": {"type": "Point", "coordinates": [-3.39, 51.95]},
         "properties": {
             "title": "12 Hereford store steers", "category": "cattle", "type": "selling", "organisationName": "Penybont Farm",
             "price": {"type": "fixed", "pricePerUnit": {"amount": 1250, "currency": "GBP"}},

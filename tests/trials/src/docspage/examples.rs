@@ -81,17 +81,23 @@ pub fn send_all(service: &ServiceProcess, token: &str, is_repeat: bool) -> Resul
                 ensure!(is_right, "{id}: {method} {url}: {} {}", response.status, response.json);
                 let unknown = response.header("x-unknown-parameters");
                 ensure!(unknown.is_empty(), "{id}: {url}: unknown parameters: {unknown}");
-                if response.status == 200 && !response.json.is_null() {
-                    let responses = sent.responses.entry(id.to_owned()).or_default();
-                    responses.insert("application/json".to_owned(), shortened("", &response.json, service));
+                sent.add(id, &response, service);
+                let other = if response.json.is_null() { JSON } else { CSV };
+                if operation["responses"]["200"]["content"][other].is_null() {
+                    continue;
                 }
-            }
-            if method == "get" && !operation["responses"]["200"]["content"][CSV].is_null() {
-                let (url, _) = with_parameters(&service.url(path), operation)?;
-                let csv = http.send_with("GET", &url, Some(token), &[("accept", CSV)], &Body::Empty)?;
-                let text = String::from_utf8_lossy(&csv.bytes);
-                let lines: String = text.split_inclusive('\n').take(MAX_LINES).collect();
-                sent.responses.entry(id.to_owned()).or_default().insert(CSV.to_owned(), lines.into());
+                let other = match body {
+                    Body::Empty => {
+                        http.send_with("GET", &url, Some(token), &[("accept", other)], &Body::Empty)?
+                    }
+                    Body::Form(mut form) => {
+                        form.fields.push(("format", "CSV".to_owned()));
+                        http.send_with("POST", &url, Some(token), &[], &Body::Form(form))?
+                    }
+                    Body::Json(_) => continue,
+                };
+                ensure!(other.status == 200, "{id}: {url} in its other format: {}", other.status);
+                sent.add(id, &other, service);
             }
             sent.operations += 1;
         }
@@ -100,6 +106,25 @@ pub fn send_all(service: &ServiceProcess, token: &str, is_repeat: bool) -> Resul
 }
 
 const CSV: &str = "text/csv";
+const JSON: &str = "application/json";
+
+impl Sent {
+    /// Keeps a successful response with a body, shortened, as an example of its media type.
+    fn add(&mut self, operation: &str, response: &Response, service: &ServiceProcess) {
+        let example = if !response.json.is_null() {
+            (JSON, shortened("", &response.json, service))
+        } else if response.header("content-type").starts_with(CSV) {
+            let text = String::from_utf8_lossy(&response.bytes);
+            (CSV, text.split_inclusive('\n').take(MAX_LINES).collect::<String>().into())
+        } else {
+            return;
+        };
+        if response.status == 200 {
+            let responses = self.responses.entry(operation.to_owned()).or_default();
+            responses.insert(example.0.to_owned(), example.1);
+        }
+    }
+}
 
 /// Returns a value as an example shows it: with an entry of each array, without secrets, and with the base URL of the
 /// other examples.

@@ -16,7 +16,7 @@ use crate::schema::spellings::{self, dsl as s};
 
 /// The version of the columns that [`ListingRow::of`] derives from a document. Increment it with each change there, so
 /// that [`rebuild_stale_rows`] rebuilds the rows of older versions.
-pub(in crate::listings) const ROW_VERSION: i32 = 7;
+pub(in crate::listings) const ROW_VERSION: i32 = 8;
 
 /// A row of a listing: the columns that searches filter and sort by, and the document. `schema.rs` has the units.
 #[derive(Insertable, AsChangeset)]

@@ -72,6 +72,6 @@ testkit::on_both! {
         let changed = patch(&of_grain, &admin, json!({"scope": "own"})).await.ok();
         assert_eq!((&changed["scope"], &changed["revision"]), (&json!("own"), &json!(2)));
         assert_eq!(app.get(&path(&of_grain)).by(&grain).send().await.ok(), changed);
-        assert_eq!(app.get(&deliveries).by(&grain).send().await.ok(), json!([]), "those of others are gone");
+        assert_eq!(app.get(&deliveries).by(&grain).send().await.ok(), json!([]), "the deliveries so far are gone");
     }
 }
