@@ -123,7 +123,8 @@ impl Error {
         if exists { Self::Forbidden(message) } else { Self::NotFound }
     }
 
-    /// Adds a member to the `body` of a 400, a 409 `conflict` or a 403 with entries. Other errors are returned unchanged.
+    /// Adds a member to the `body` of a 400, a 409 `conflict` or a 403 with entries. Other errors are returned
+    /// unchanged.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         if let Self::Conflict(_, body)

@@ -17,8 +17,8 @@ const MAX_IDS: usize = 50;
 /// How long calls are made for one request. The largest page, 100 listings with 50 files each, takes 100 calls. Images
 /// beyond the time get links with the next requests.
 const MAX_TIME: Duration = Duration::from_secs(5);
-/// The shortest time between two calls of this process: half the rate that `deploy/settings/system.toml` admits, so that
-/// the other half is left for looking places up.
+/// The shortest time between two calls of this process. It is half the rate that `deploy/settings/system.toml` admits,
+/// so the other half is left for looking places up.
 const PACE: Duration = Duration::from_millis(40);
 /// How long a link is given out. System makes links that are valid for two hours, so it is valid for another hour.
 const LINK_AGE: Duration = Duration::from_secs(3600);
