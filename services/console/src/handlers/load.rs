@@ -46,11 +46,13 @@ pub(super) async fn page(
                     let page = |list: &ListQuery| list.page(user.is_driver(), console.clock);
                     neighbours(&caller, &id, &list, page).await.unwrap_or_default()
                 }
-                None => [None, None],
+                None => None,
             }
         },
     );
     let load = load?.value;
+    // A load that has left the list keeps those that it was between.
+    let list = neighbours.map_or_else(|| list.clone(), |places| list.beside(places));
     let mut missing = Vec::new();
     let (events, drivers) = (optional(events, &mut missing)?, optional(drivers, &mut missing)?);
     let events = match events {
@@ -69,7 +71,6 @@ pub(super) async fn page(
         names: &names,
         files: &files,
         actions: &offered(&load, &user.person, is_accepted),
-        neighbours,
         list: &list,
         missing: &missing,
         position: position.as_ref(),
@@ -121,30 +122,32 @@ pub(super) async fn find_files(
     resolve(caller, &file_ids(load), missing).await
 }
 
-/// Returns the addresses of the loads before and after this one in a page of a list. The last one of a page is followed
-/// by the first one of the next page.
+/// Returns the places of the loads before and after this one in a page of a list, if it is in it. The last one of a page
+/// is followed by the first one of the next page.
 async fn neighbours(
     caller: &Caller<'_>,
     id: &str,
     list: &ListQuery,
     page: impl Fn(&ListQuery) -> Vec<(&'static str, String)>,
-) -> Result<[Option<String>; 2], CallError> {
+) -> Result<Option<[Option<String>; 2]>, CallError> {
     let find = async |list: &ListQuery| {
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &borrowed(&page(list))).await
     };
     let Reply { value: listed, next, .. } = find(list).await?;
-    let Some(index) = listed.iter().position(|load| load.id == id) else { return Ok([None, None]) };
-    let before = index.checked_sub(1).and_then(|index| listed.get(index));
-    let before = before.map(|load| list.load_path(&load.id));
+    let Some(index) = listed.iter().position(|load| load.id == id) else { return Ok(None) };
+    let before = match index.checked_sub(1).and_then(|index| listed.get(index)) {
+        Some(load) => Some(list.place(&load.id)),
+        None => list.get("before").map(str::to_owned),
+    };
     let after = match (listed.get(index + 1), next) {
-        (Some(load), _) => Some(list.load_path(&load.id)),
+        (Some(load), _) => Some(list.place(&load.id)),
         (None, Some(cursor)) => {
-            let next = list.on(&cursor);
-            find(&next).await?.value.first().map(|load| next.load_path(&load.id))
+            let next = list.on(&cursor, "");
+            find(&next).await?.value.first().map(|load| next.place(&load.id))
         }
         (None, None) => None,
     };
-    Ok([before, after])
+    Ok(Some([before, after]))
 }
 
 fn done(action: Action) -> &'static str {

@@ -93,6 +93,13 @@ pub(crate) const COLUMNS: [Column; 11] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListQuery(Vec<(String, String)>);
 
+/// Parameters that are no filters but say where one is in the list. `cursor` is the page, and `before` the load before
+/// it. `previous` and `next` are the loads beside the one that is shown, which may have left the list meanwhile. A load
+/// is written as its id and the cursor of its page.
+fn is_place(name: &str) -> bool {
+    ["cursor", "before", "previous", "next"].contains(&name)
+}
+
 /// A filter that is on.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Chip {
@@ -105,7 +112,9 @@ impl ListQuery {
     /// Parses the query of an address. Empty values count as absent.
     pub(crate) fn parse(query: &str) -> Self {
         let is_known = |name: &str| {
-            ["sort", "cursor", "col"].contains(&name) || FILTERS.iter().any(|filter| filter.name == name)
+            is_place(name)
+                || ["sort", "col"].contains(&name)
+                || FILTERS.iter().any(|filter| filter.name == name)
         };
         let pairs = url::form_urlencoded::parse(query.as_bytes()).into_owned();
         let known = pairs.map(|(name, value)| {
@@ -199,18 +208,45 @@ impl ListQuery {
     pub(crate) fn sorted_by(&self, name: &str) -> String {
         let descends = self.sort() == (name, false);
         let sort = format!("{}{name}", if descends { "-" } else { "" });
-        self.address(|(name, _)| !["sort", "cursor"].contains(&name), &[("sort", &sort)])
+        self.address(|(name, _)| name != "sort" && !is_place(name), &[("sort", &sort)])
     }
 
-    /// Returns the address of the page at a cursor.
-    pub(crate) fn at(&self, cursor: &str) -> String {
-        self.on(cursor).path()
+    /// Returns the address of the page at a cursor. `last`: the id of the last load of this page.
+    pub(crate) fn at(&self, cursor: &str, last: &str) -> String {
+        self.on(cursor, &self.place(last)).path()
     }
 
-    /// Returns the list at the page of a cursor.
-    pub(crate) fn on(&self, cursor: &str) -> Self {
-        let others = self.0.iter().filter(|(name, _)| name != "cursor").cloned();
-        Self(others.chain([("cursor".to_owned(), cursor.to_owned())]).collect())
+    /// Returns the list at the page of a cursor, after the load at the place `before`. Both may be empty.
+    pub(crate) fn on(&self, cursor: &str, before: &str) -> Self {
+        let places = [("cursor", cursor), ("before", before)].into_iter().filter(|(_, value)| !value.is_empty());
+        let places = places.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Self(self.0.iter().filter(|(name, _)| !is_place(name)).cloned().chain(places).collect())
+    }
+
+    /// Returns the place of a load of this page.
+    pub(crate) fn place(&self, id: &str) -> String {
+        format!("{id} {}", self.get("cursor").unwrap_or_default()).trim_end().to_owned()
+    }
+
+    /// Returns the list with the places of the loads beside the one that is shown.
+    pub(crate) fn beside(&self, places: [Option<String>; 2]) -> Self {
+        let others = self.0.iter().filter(|(name, _)| !["previous", "next"].contains(&name.as_str())).cloned();
+        let places = ["previous", "next"].into_iter().zip(places);
+        Self(others.chain(places.filter_map(|(name, place)| Some((name.to_owned(), place?)))).collect())
+    }
+
+    /// Returns the address of the `previous` or `next` load beside the one with this id.
+    pub(crate) fn neighbour(&self, name: &str, id: &str) -> Option<String> {
+        let place = self.get(name)?;
+        let (neighbour, cursor) = place.split_once(' ').unwrap_or((place, ""));
+        let before = if cursor == self.get("cursor").unwrap_or_default() {
+            self.get("before").unwrap_or_default().to_owned()
+        } else if name == "next" {
+            self.place(id)
+        } else {
+            String::new()
+        };
+        Some(self.on(cursor, &before).load_path(neighbour))
     }
 
     /// Returns the address of a load, from which one comes back to this page.
@@ -226,17 +262,17 @@ impl ListQuery {
 
     /// Returns the address of the first page.
     pub(crate) fn first(&self) -> String {
-        self.address(|(name, _)| name != "cursor", &[])
+        self.address(|(name, _)| !is_place(name), &[])
     }
 
     /// Returns the address of this page.
     pub(crate) fn path(&self) -> String {
-        self.address(|_| true, &[])
+        self.address(|(name, _)| !["previous", "next"].contains(&name), &[])
     }
 
-    /// Returns the query of this page, for links that lead back to it.
+    /// Returns the query of this page and the loads beside the one that is shown, for links and forms that lead back.
     pub(crate) fn encoded(&self) -> String {
-        self.path().split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
+        self.address(|_| true, &[]).split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default()
     }
 
     /// Returns the filters that name organisations and drivers.
@@ -263,7 +299,7 @@ impl ListQuery {
     /// status.
     pub(crate) fn with_cancelled(&self) -> Option<String> {
         let statuses = STATUSES.map(|status| ("status", status));
-        self.get("status").is_none().then(|| self.address(|(name, _)| name != "cursor", &statuses))
+        self.get("status").is_none().then(|| self.address(|(name, _)| !is_place(name), &statuses))
     }
 
     /// Returns a chip for each filter that is on. Without one, the list starts at its first page.
@@ -271,7 +307,7 @@ impl ListQuery {
         let has_all = STATUSES.iter().all(|status| self.has("status", status));
         let all = has_all.then(|| Chip {
             text: "With cancelled loads".to_owned(),
-            without: self.address(|(name, _)| !["cursor", "status"].contains(&name), &[]),
+            without: self.address(|(name, _)| name != "status" && !is_place(name), &[]),
         });
         let on =
             self.0.iter().filter(|(name, _)| !(has_all && name == "status")).filter_map(|(name, value)| {
@@ -283,7 +319,7 @@ impl ListQuery {
                     _ => format!("{label}: {}", names(name, value).unwrap_or_else(|| value.clone())),
                 };
                 let without =
-                    self.address(|(own, other)| own != "cursor" && !(own == name && other == value), &[]);
+                    self.address(|(own, other)| !is_place(own) && !(own == name && other == value), &[]);
                 Some(Chip { text, without })
             });
         all.into_iter().chain(on).collect()
@@ -292,7 +328,7 @@ impl ListQuery {
     /// Returns the pairs that a form for further filters keeps: all but the page and those with these names.
     pub(crate) fn kept(&self, without: &[&str]) -> impl Iterator<Item = &(String, String)> {
         let without: Vec<String> = without.iter().map(ToString::to_string).collect();
-        self.0.iter().filter(move |(name, _)| name != "cursor" && !without.contains(name))
+        self.0.iter().filter(move |(name, _)| !is_place(name) && !without.contains(name))
     }
 
     fn address(&self, keep: impl Fn((&str, &str)) -> bool, added: &[(&str, &str)]) -> String {
@@ -349,7 +385,7 @@ mod tests {
         assert_eq!(texts, expected);
         assert_eq!(chips[0].without, "/loads?status=collected&from=2020-08-03&carrier=haul");
         assert_eq!(
-            query.at("x y"),
+            query.at("x y", ""),
             "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y"
         );
         let all = ListQuery::parse("cursor=a&tag=b").with_cancelled().unwrap();
@@ -359,6 +395,14 @@ mod tests {
         assert_eq!((chips[0].without.as_str(), all.with_cancelled()), ("/loads?tag=b", None));
         assert_eq!(ListQuery::parse("cursor=a&sort=net").sorted_by("net"), "/loads?sort=-net");
         assert_eq!(ListQuery::parse("cursor=a&sort=-net").sorted_by("net"), "/loads?sort=net");
+        let list = ListQuery::parse("tag=a&cursor=c&before=5+b").beside([Some("6".into()), Some("8 d".into())]);
+        assert_eq!(ListQuery::parse(&list.encoded()), list);
+        assert_eq!(list.path(), "/loads?tag=a&cursor=c&before=5+b");
+        assert_eq!(list.first(), "/loads?tag=a");
+        let previous = list.neighbour("previous", "7").unwrap();
+        assert_eq!(previous, "/loads/6?list=tag%3Da%26cursor%3Dc%26before%3D5%2Bb");
+        let next = list.neighbour("next", "7").unwrap();
+        assert_eq!(next, "/loads/8?list=tag%3Da%26cursor%3Dd%26before%3D7%2Bc");
         assert_eq!(ListQuery::parse("cursor=a").first(), "/loads");
         assert_eq!(ListQuery::parse(&query.encoded()), query);
     }

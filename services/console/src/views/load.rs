@@ -24,8 +24,7 @@ pub(crate) struct LoadView<'a> {
     pub(crate) names: &'a [(String, String)],
     pub(crate) files: &'a [FileInfo],
     pub(crate) actions: &'a [Action],
-    /// Addresses of the previous and next load of the list from which one came, and of the list.
-    pub(crate) neighbours: [Option<String>; 2],
+    /// The list from which one came, with the loads beside this one.
     pub(crate) list: &'a ListQuery,
     /// What is missing and why.
     pub(crate) missing: &'a [String],
@@ -50,8 +49,8 @@ impl LoadView<'_> {
         html! {
             p.trail {
                 a href=(self.list.path()) { "Loads" }
-                @for (address, text) in self.neighbours.iter().zip(["Previous", "Next"]) {
-                    @if let Some(address) = address { " · " a href=(address) { (text) } }
+                @for (name, text) in [("previous", "Previous"), ("next", "Next")] {
+                    @if let Some(address) = self.list.neighbour(name, &load.id) { " · " a href=(address) { (text) } }
                 }
             }
             div.head {

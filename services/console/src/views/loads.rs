@@ -249,7 +249,10 @@ impl ListView<'_> {
             }
             p.paging {
                 @if self.query.get("cursor").is_some() { a href=(self.query.first()) { "First page" } " · " }
-                @if let Some(next) = self.next { a rel="next" href=(self.query.at(next)) { "Next 50" } }
+                @if let Some(next) = self.next {
+                    @let last = loads.last().map_or("", |load| &load.id);
+                    a rel="next" href=(self.query.at(next, last)) { "Next 50" }
+                }
             }
             p.muted data-keys hidden {}
         }

@@ -67,6 +67,13 @@ fn the_list_filters_sorts_pages_and_sums() {
         let link = link.split('"').next().unwrap().replace("&amp;", "&");
         let page = browser.get(&link).await.ok();
         assert!(page.contains("<h1>BG-50</h1>") && page.contains(">Next</a>"), "{page}");
+        assert!(page.contains(">Previous</a>"), "{page}");
+        let link = second.split("href=\"").find(|link| link.starts_with("/loads/0")).unwrap();
+        let link = link.split('"').next().unwrap().replace("&amp;", "&");
+        let page = browser.get(&link).await.ok();
+        let link = page.split("href=\"").find(|link| link.contains(">Previous</a>")).unwrap();
+        let link = link.split('"').next().unwrap().replace("&amp;", "&");
+        assert!(browser.get(&link).await.ok().contains("<h1>BG-49</h1>"));
 
         // A load that is opened from a list leads on in it.
         let link = text.split("href=\"").find(|link| link.starts_with("/loads/0")).unwrap();
@@ -74,6 +81,19 @@ fn the_list_filters_sorts_pages_and_sums() {
         let page = browser.get(&link).await.ok();
         assert!(page.contains(">Next</a>") && !page.contains(">Previous</a>"), "{page}");
         assert!(page.contains("href=\"/loads?tag=few&amp;sort=reference\""), "{page}");
+
+        // A load that leaves the list keeps the loads that it was between.
+        let listed = browser.get("/loads?status=upcoming&sort=-reference").await.ok();
+        let link = listed.split("href=\"").filter(|link| link.starts_with("/loads/0")).nth(2).unwrap();
+        let link = link.split('"').next().unwrap().replace("&amp;", "&");
+        let page = browser.get(&link).await.ok();
+        let form = page.split("href=\"").find(|link| link.contains("/cancel?")).unwrap();
+        let form = form.split('"').next().unwrap().replace("&amp;", "&");
+        let action = form.split('?').next().unwrap();
+        let reply = browser.fill(&form, action, &[("reason", "Sold elsewhere")]).await;
+        assert_eq!(reply.status, 303, "{}", reply.text);
+        let page = browser.get(reply.location()).await.ok();
+        assert!(page.contains(">Previous</a>") && page.contains(">Next</a>"), "{page}");
 
         for (format, start) in [("xlsx", "PK"), ("csv", "\u{feff}")] {
             let reply = browser.get(&format!("/loads/export.{format}?tag=few&sort=reference")).await;
