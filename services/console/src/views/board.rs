@@ -25,7 +25,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// Returns a column of loads that cannot be assigned in it.
+    /// Returns a column to which no loads are assigned.
     pub(crate) fn apart(name: &str, note: &'static str, loads: Vec<Load>) -> Self {
         Self { id: String::new(), name: name.to_owned(), loads, note }
     }
@@ -137,7 +137,8 @@ impl BoardView<'_> {
             [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
         let can_change = match self.by {
             By::Haulier => load.status == "upcoming",
-            By::Driver => column.is_target() && ["upcoming", "collected"].contains(&load.status.as_str()),
+            // Only what is done already stands apart without a note.
+            By::Driver => (column.is_target() || !column.note.is_empty()) && ["upcoming", "collected"].contains(&load.status.as_str()),
         };
         let may_assign = self.may_write && can_change;
         html! {

@@ -94,6 +94,18 @@ fn a_haulier_assigns_loads_to_drivers() {
         let removal = [("id", id.as_str()), ("from", "dai"), ("to", "nobody of the book"), ("remove", "on")];
         let reply = browser.send_form(&page, "/board/assign", &removal).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
+        // Not every driver of a long address book is looked up. What seems to have none can be assigned all the same.
+        let busy =
+            [office.create_load(&json!({"reference": "A"})).await, office.create_load(&json!({"reference": "B"})).await];
+        for number in 0..32 {
+            let sent = json!({"loadId": busy[number % 2], "driverId": format!("driver-{number}")});
+            office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
+        }
+        let page = browser.get("/board?day=2026-08-03").await;
+        let (_, unknown) = page.text.split_once("Driver not known").unwrap();
+        let unknown = unknown.split("</section>").next().unwrap();
+        assert!(unknown.contains("draggable=\"true\"") && unknown.contains(">Assign<"), "{unknown}");
+        assert_eq!(assign(&page, "", "dai").await.status, 303);
         // Viewers of nothing see nothing.
         let stranger = office.browser("silas").await;
         assert!(!stranger.get("/board?day=2026-08-03").await.ok().contains("BG-1"));
