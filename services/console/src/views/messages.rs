@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::layout::plain;
 use crate::api::{CallError, Refusal, with_query};
 use crate::fields::Fields;
+use crate::loads::FILE_ERROR;
 use crate::session::TooLong;
 use crate::user::Failure;
 
@@ -13,17 +14,22 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
     match failure {
         Failure::LoggedOut { .. } => message("Log in", "You are not logged in.", &html! {}),
         Failure::LoggedOutForm { action, fields } => {
-            let text = "Your log-in ended before this was sent. Nothing is lost: log in, come back to this page and send it \
-                        again.";
+            let text = format!(
+                "Your log-in ended before this was sent. {}: log in, come back to this page and send it again.",
+                kept(fields)
+            );
             let log_in = html! {
                 p { a.btn href=(with_query("/login", &[("to", "/logged-in")])) target="_blank" { "Log in, in a new tab" } }
             };
-            send_again("Log in again", text, &log_in, (action, fields))
+            send_again("Log in again", &text, &log_in, (action, fields))
         }
         Failure::AwayForm { action, fields } => {
-            let text = "A service does not answer at the moment. What you sent may be recorded or not. Nothing is lost: send \
-                        it again in a minute; it is not recorded twice.";
-            send_again("No answer", text, &html! {}, (action, fields))
+            let text = format!(
+                "A service does not answer at the moment. What you sent may be recorded or not. {}: send it again in a \
+                 minute; it is not recorded twice.",
+                kept(fields)
+            );
+            send_again("No answer", &text, &html! {}, (action, fields))
         }
         Failure::ForeignOrigin => message(
             "Not sent",
@@ -89,6 +95,15 @@ fn log_in_again() -> Markup {
     html! { p { a.btn.primary href="/login" { "Log in" } } }
 }
 
+/// Returns what is kept of a form that can be sent again.
+fn kept(fields: &Fields) -> &'static str {
+    if fields.find(FILE_ERROR).is_some() {
+        "What you typed is kept, but not every picture or file, so the form will ask you to choose those again"
+    } else {
+        "Nothing is lost"
+    }
+}
+
 /// Returns a page that keeps a form until it can be sent again.
 fn send_again(title: &str, text: &str, further: &Markup, (action, fields): (&str, &Fields)) -> Markup {
     explained(
@@ -122,6 +137,7 @@ fn is_technical(name: &str) -> bool {
         "read",
         "checked",
         "board",
+        FILE_ERROR,
     ];
     carried.contains(&name) || name.starts_with("was.")
 }

@@ -75,6 +75,11 @@ fn writes_need_the_origin_and_the_token_of_the_form() {
         let reply = browser.send_form(&form, &path, &[("reason", "Rain & wind")]).await;
         assert!(reply.status == 401 && reply.text.contains("Nothing is lost"), "{}", reply.text);
         assert!(reply.location().is_empty() && reply.text.contains("Rain &amp; wind"), "{}", reply.text);
+        // A file is dropped, which the page says.
+        let file = ("ticket.jpg", "image/jpeg", vec![1]);
+        let dropped = browser.send_file(&form, &path, &[("reason", "Rain & wind")], file).await;
+        assert!(dropped.status == 401 && dropped.text.contains("choose those again"), "{}", dropped.text);
+        assert!(!dropped.text.contains("Nothing is lost"), "{}", dropped.text);
         browser.set_cookies(&owners);
         assert_eq!(browser.send_form(&reply, &path, &[]).await.status, 303);
         assert_eq!(office.load(&id).await["status"], "cancelled");
