@@ -68,7 +68,7 @@ impl FormView<'_> {
         let error = self.errors.iter().find(|error| error.path == field.name);
         let conflict = self.conflicts.iter().find(|conflict| conflict.name == field.name);
         let described = error.map(|_| format!("error-{}", field.name));
-        let is_first = self.errors.first().is_some_and(|first| first.path == field.name);
+        let is_first = self.is_first(field.name);
         html! {
             div.field.wrong[error.is_some()].long[field.kind == Kind::LongText] {
                 (label(field.name, field.label, field.is_required))
@@ -78,6 +78,10 @@ impl FormView<'_> {
                 @if let Some(conflict) = conflict { (choice(value, conflict)) }
             }
         }
+    }
+
+    fn is_first(&self, name: &str) -> bool {
+        self.errors.first().is_some_and(|first| first.path == name)
     }
 
     fn input(&self, field: &Field, value: &str, described: Option<&str>, is_first: bool) -> Markup {
@@ -117,8 +121,10 @@ impl FormView<'_> {
     fn quality(&self) -> Markup {
         let value = |measure: &str| self.typed.get(&format!("quality.{measure}"));
         let has_any = MEASURES.iter().any(|(measure, _)| !value(measure).is_empty());
+        // The focus cannot move to what is closed.
+        let has_error = self.errors.iter().any(|error| error.path.starts_with("quality."));
         html! {
-            details.quality open[has_any] {
+            details.quality open[has_any || has_error] {
                 summary { "Quality" }
                 @for (measure, label) in MEASURES {
                     @let name = format!("quality.{measure}");
@@ -127,6 +133,7 @@ impl FormView<'_> {
                     div.field.wrong[error.is_some()] {
                         (self::label(&name, label, false))
                         input.num id={ "f-" (name) } name=(name) type="text" value=(value(measure)) autocomplete="off"
+                            autofocus[self.is_first(&name)]
                             aria-describedby=[error.map(|_| format!("error-{name}"))];
                         (error_line(&name, error))
                         @if let Some(conflict) = conflict { (choice(value(measure), conflict)) }
@@ -146,7 +153,7 @@ impl FormView<'_> {
                     label { input type="checkbox" name=(FILES) value=(file) checked; " " (name) " (stored)" }
                 }
                 label for="f-file" { "Picture of the ticket, or other files" }
-                input #f-file type="file" name="file" multiple accept="image/*,application/pdf"
+                input #f-file type="file" name="file" multiple accept="image/*,application/pdf" autofocus[self.is_first(FILES)]
                     aria-describedby=[error.map(|_| "error-files")];
                 (error_line(FILES, error))
             }

@@ -69,15 +69,19 @@ impl ListingFormView<'_> {
         self.errors.iter().find(|error| error.path == name)
     }
 
+    fn is_first(&self, name: &str) -> bool {
+        self.errors.first().is_some_and(|first| first.path == name)
+    }
+
     fn field(&self, field: &Field) -> Markup {
         let error = self.error(field.name);
         let described = error.map(|_| format!("error-{}", field.name));
-        let is_first = self.errors.first().is_some_and(|first| first.path == field.name);
+        let is_first = self.is_first(field.name);
         let id = format!("f-{}", field.name);
         let is_group = matches!(field.kind, Kind::Several(_) | Kind::Joined(_) | Kind::Parts | Kind::Flag);
         html! {
             div.field.wrong[error.is_some()].long[field.kind == Kind::LongText || is_group] {
-                @if is_group { (self.boxes(field)) }
+                @if is_group { (self.boxes(field, is_first)) }
                 @else {
                     (label(field.name, field.label, field.is_required))
                     (self.input(field, &id, described.as_deref(), is_first))
@@ -111,7 +115,7 @@ impl ListingFormView<'_> {
         }
     }
 
-    fn boxes(&self, field: &Field) -> Markup {
+    fn boxes(&self, field: &Field, is_first: bool) -> Markup {
         let chosen = self.typed.all(field.name);
         let main = self.form.category.id;
         let parent = |id: i64| self.parts.iter().find(|part| part.id == id)?.parent_id;
@@ -137,8 +141,12 @@ impl ListingFormView<'_> {
             fieldset.boxes {
                 legend { (field.label) }
                 @if field.kind == Kind::Parts { input type="hidden" name=(field.name) value=(main); }
-                @for (value, label) in &choices {
-                    label { input type="checkbox" name=(field.name) value=(value) checked[chosen.contains(&value.as_str())]; " " (label) }
+                @for (index, (value, label)) in choices.iter().enumerate() {
+                    label {
+                        input type="checkbox" name=(field.name) value=(value) checked[chosen.contains(&value.as_str())]
+                            autofocus[is_first && index == 0];
+                        " " (label)
+                    }
                 }
             }
         }
@@ -152,7 +160,7 @@ impl ListingFormView<'_> {
                 legend { "Pictures and papers" }
                 (stored(&self.typed.all(FILES)))
                 label for="f-file" { "Add pictures: choose them, take them with the camera, or drop them here" }
-                input #f-file type="file" name="file" multiple accept="image/*,application/pdf";
+                input #f-file type="file" name="file" multiple accept="image/*,application/pdf" autofocus[self.is_first(FILES)];
                 progress hidden max="100" aria-label="Upload" {}
                 (error_line(FILES, error))
             }

@@ -89,6 +89,8 @@ fn errors_stand_at_their_fields_and_keep_what_was_typed() {
         let reply = browser.fill(&path, &path, &typed).await;
         assert_eq!(reply.status, 400);
         assert!(reply.text.contains("Is not a number: write it as 29.04"), "{}", reply.text);
+        let first = reply.text.split("<input").find(|input| input.contains(" autofocus")).unwrap();
+        assert!(first.contains("name=\"quality.oil\""), "{first}");
         let reply = browser.send_form(&reply, &path, &[("quality.oil", "")]).await;
         assert_eq!(reply.status, 400);
         let (_, net) = reply.text.split_once("id=\"f-weightNet\"").unwrap();
