@@ -140,6 +140,8 @@ impl ImportView<'_> {
             button.primary[!is_complete] name="check" value="again" { "Check again" }
             @if self.names.len() == 1 && !answer.recognised.is_empty() {
                 button formaction="/import/problems.xlsx" { "Sheet with a column “Problems”" }
+            } @else if self.names.len() > 1 {
+                p.muted { "To download the sheet with its problems, choose one file at a time." }
             }
             @if is_complete && answer.left_out == 0 {
                 button.primary formaction="/import/run" { "Import " (counted(good as u64, "row")) }
