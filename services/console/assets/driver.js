@@ -3,9 +3,9 @@
 // anything, the forms work as they do without scripts.
 
 const UNDO_MS = 10_000;
-// How long an answer and a photograph may take. A network that takes longer counts as none.
+// How long an answer may take, and how long the upload of a photograph may stand still. A network that takes longer
+// counts as none.
 const ANSWER_MS = 20_000;
-const PHOTOGRAPH_MS = 120_000;
 const RETRY_MS = 15_000;
 const DAY_MS = 86_400_000;
 // Sizes of photographs: the long edge in pixels, and the quality. The first one that is small enough is kept.
@@ -95,17 +95,41 @@ function newId() {
 
 const noAnswer = () => Object.assign(new Error("no answer"), { isNetwork: true });
 
-async function ask(path, options, limit) {
+async function ask(path, options) {
   const asked = { ...options, redirect: "manual", headers: { accept: "application/json" } };
-  const response = await fetch(path, { ...asked, signal: AbortSignal.timeout(limit) }).catch(() => {
+  const response = await fetch(path, { ...asked, signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => {
     throw noAnswer();
   });
-  const reply = await response.json().catch(() => undefined);
-  if (response.ok && reply) return reply;
+  return understand(response.status, await response.json().catch(() => undefined));
+}
+
+function understand(status, reply) {
+  const isOk = status >= 200 && status < 300;
+  if (isOk && reply) return reply;
   // Something between the phone and the office answers, such as the page of a hot spot.
-  if (response.ok || !response.status) throw noAnswer();
-  const reason = reply?.reason ?? `It was refused (${response.status}).`;
-  throw Object.assign(new Error(reason), { status: response.status });
+  if (isOk || !status) throw noAnswer();
+  throw Object.assign(new Error(reply?.reason ?? `It was refused (${status}).`), { status });
+}
+
+// Uploads a photograph, however long that takes while it makes progress. Only XMLHttpRequest reports the progress.
+async function upload(path, body) {
+  const request = new XMLHttpRequest();
+  let timer;
+  const wait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => request.abort(), ANSWER_MS);
+  };
+  await new Promise((resolve) => {
+    request.onloadend = resolve;
+    request.upload.onprogress = request.upload.onload = wait;
+    request.open("POST", path);
+    request.setRequestHeader("accept", "application/json");
+    request.responseType = "json";
+    wait();
+    request.send(body);
+  });
+  clearTimeout(timer);
+  return understand(request.status, request.response ?? undefined);
 }
 
 // Whether to try again by itself: without network or log-in, after too many requests, and while a service is away. The
@@ -114,7 +138,7 @@ const isTemporary = ({ status }) => !status || [401, 408, 429].includes(status) 
 
 // Returns what sends a form, or nothing if somebody else is logged in.
 async function contact() {
-  const me = await ask("/driver/me", {}, ANSWER_MS);
+  const me = await ask("/driver/me", {});
   if (typeof me.owner !== "string") throw noAnswer();
   await remember("offset", me.now - Date.now()).catch(() => warnings.add(FULL));
   if (me.owner === owner) return me.token;
@@ -132,7 +156,7 @@ async function deliver(entry, token) {
     const body = new FormData();
     body.set("form-token", token);
     body.set("file", photograph.blob, photograph.name);
-    const { file } = await ask("/driver/files", { method: "POST", body }, PHOTOGRAPH_MS);
+    const { file } = await upload("/driver/files", body);
     if (typeof file !== "string" || !file) throw noAnswer();
     photograph.file = file;
     uploaded.set(photograph.id, file);
@@ -143,7 +167,7 @@ async function deliver(entry, token) {
   if (!(await update(entry))) return false;
   const body = new URLSearchParams({ ...entry.fields, "form-token": token, key: entry.id, captured: entry.captured });
   for (const { file } of entry.photographs) body.append("files", file);
-  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body }, ANSWER_MS);
+  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body });
   if (reply.done !== true) throw noAnswer();
   return true;
 }
