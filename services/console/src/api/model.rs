@@ -210,6 +210,21 @@ pub(crate) struct Driver {
     pub(crate) sent_at: String,
 }
 
+/// A notification of a load, which went to a driver, to the haulier, or to all drivers.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Notification {
+    pub(crate) id: String,
+    pub(crate) event: String,
+    /// Empty for all drivers.
+    pub(crate) recipient_id: String,
+    pub(crate) status: String,
+    #[serde(rename = "createdAtUTC")]
+    pub(crate) created_at: String,
+    #[serde(rename = "deliveredAtUTC")]
+    pub(crate) delivered_at: Option<String>,
+}
+
 /// Sums of loads.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -275,6 +290,8 @@ pub(crate) struct Webhook {
     pub(crate) description: Option<String>,
     pub(crate) disabled_reason: Option<String>,
     pub(crate) revision: i64,
+    #[serde(rename = "updatedAtUTC")]
+    pub(crate) updated_at: String,
     /// Only where it was just made.
     pub(crate) secret: Option<String>,
 }

@@ -22,7 +22,7 @@ use crate::format::parse_date;
 use crate::user::{Failure, User};
 use crate::views::connections::{Hook, hook_path};
 use crate::views::loads::counted;
-use crate::views::webhooks::{DeliveryView, WebhookForm, WebhookView};
+use crate::views::webhooks::{DeliveryView, WebhookForm, WebhookView, off_since};
 use crate::views::{Section, page as document};
 
 /// How often, and with which pauses, the outcome of a test is asked for.
@@ -95,7 +95,9 @@ async fn show(
             Some(format!("{} {verb} delivered again.{more}", counted(count, "event")))
         }
         "enabled" => {
-            Some("It gets events again. Those that failed meanwhile can be delivered below.".to_owned())
+            let off = parameters.find("off").map(|at| off_since("It was off", at, console.clock));
+            let off = off.unwrap_or_default();
+            Some(format!("It gets events again. Those that failed can be delivered below. {off}"))
         }
         "disabled" => Some("It gets no events any more.".to_owned()),
         "saved" => Some("Saved.".to_owned()),
@@ -308,7 +310,7 @@ pub(super) async fn act(
     if !["test", "rotate", "enable", "disable", "delete", "redeliver"].contains(&action.as_str()) {
         return Err(Failure::NotFound);
     }
-    let since = parse_date(fields.get("since"));
+    let (since, off) = (parse_date(fields.get("since")), fields.get("off").to_owned());
     if action == "redeliver" && since.is_none() {
         let errors = [FieldError::of_form("The day is not a date: write it as 10 Dec 2026.")];
         let path = HookPath { service: name, id };
@@ -353,7 +355,7 @@ pub(super) async fn act(
             see_other(&delivery_path(service, &id, delivery))
         }
         "rotate" => show_secret(&console, &user, service, answer)?,
-        "enable" => done("enabled"),
+        "enable" => see_other(&with_query(&place, &[("done", "enabled"), ("off", &off)])),
         "disable" => done("disabled"),
         "delete" => see_other("/connections?done=deleted"),
         _ => {

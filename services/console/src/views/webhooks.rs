@@ -11,7 +11,7 @@ use crate::api::connections::{Delivery, Try};
 use crate::api::model::Webhook;
 use crate::api::{FieldError, Service, segment, with_query};
 use crate::fields::Fields;
-use crate::format::Clock;
+use crate::format::{Clock, typed_date};
 use crate::user::User;
 use crate::views::loads::counted;
 
@@ -55,6 +55,15 @@ fn variable(service: Service) -> &'static str {
     if service == Service::Logistics { "$LOGISTICS" } else { "$LIVESTOCK" }
 }
 
+/// Returns since when a webhook is or was off, by the time of its last change, and what that means for its events.
+pub(crate) fn off_since(text: &str, changed: &str, clock: Clock) -> String {
+    format!(
+        "{text} since {} or earlier. Events that happen while it is off are not kept for it: your developers find them in \
+         the event feed (“Follow changes” in the documentation of the API).",
+        clock.time(changed)
+    )
+}
+
 /// A webhook with a page of its deliveries.
 pub(crate) struct WebhookView<'a> {
     pub(crate) user: &'a User,
@@ -85,7 +94,10 @@ impl WebhookView<'_> {
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (notices(self.errors))
-            @if self.hook.is_disabled() { (banner(self.hook, &html! {})) }
+            @if self.hook.is_disabled() {
+                @let off = off_since("It has been off", &webhook.updated_at, self.clock);
+                (banner(self.hook, &html! { (off) }))
+            }
             div.grid.two {
                 div { (self.deliveries(&path)) }
                 div { @if self.user.person.may_write() { (self.actions(&path)) } (self.events()) }
@@ -113,8 +125,14 @@ impl WebhookView<'_> {
             } }
             " " button { "Send" }
         };
+        // The list is complete, newest first, unless there is a further page of it.
+        let first = self.deliveries.iter().rfind(|delivery| delivery.status == "failed" && self.next.is_none());
+        let first = first.and_then(|delivery| self.clock.delivery_date(&delivery.created_at)).map(typed_date);
         let redeliver = html! {
-            label { "Deliver again what failed since " input.short name="since" placeholder="10 Dec 2026" required autocomplete="off"; }
+            label {
+                "Deliver again what failed since "
+                input.short name="since" value=[first] placeholder="10 Dec 2026" required autocomplete="off";
+            }
             " " button { "Deliver again" }
             @if let Some(failed) = failed { p.muted { (counted(*failed, "event")) " failed in all." } }
         };
@@ -127,7 +145,10 @@ impl WebhookView<'_> {
                     (self.form(path, "test", &trial))
                     (self.form(path, "redeliver", &redeliver))
                     div.actions {
-                        (self.form(path, action, &html! { button { (text) } }))
+                        (self.form(path, action, &html! {
+                            input type="hidden" name="off" value=(webhook.updated_at);
+                            button { (text) }
+                        }))
                         (self.form(path, "rotate", &html! { button { "New secret" } }))
                         details.menu {
                             summary.btn { "Delete" }

@@ -136,10 +136,15 @@ fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
         assert!(list.contains("is switched off") && list.contains("role=\"alert\""), "{list}");
         assert!(list.contains("1 event did not arrive"), "{list}");
         let page = browser.get(&own).await;
+        assert!(page.text.contains("It has been off since") && page.text.contains("event feed"), "{}", page.text);
         let enabled = browser.send_form(&page, &format!("{own}/enable"), &[]).await;
         let page = browser.get(enabled.location()).await;
         assert!(
-            page.text.contains("1 event failed in all") && !page.text.contains("is switched off"),
+            page.text.contains("1 event failed in all")
+                && page.text.contains("It was off since")
+                && page.text.contains("are not kept for it")
+                && page.text.contains("name=\"since\" value=\"")
+                && !page.text.contains("is switched off"),
             "{}",
             page.text
         );
