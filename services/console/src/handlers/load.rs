@@ -2,15 +2,17 @@
 
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
+use reqwest::Method;
 
 use super::address_book::find_drivers;
 use super::events::find_position;
+use super::extract::PostForm;
 use super::files::resolve;
 use super::loads::borrowed;
-use super::{html, new_key, optional};
+use super::{html, new_key, optional, see_other};
 use crate::Console;
-use crate::api::model::{Driver, Event, FileInfo, Load};
-use crate::api::{CallError, Caller, Reply, Service, segment};
+use crate::api::model::{Driver, Event, FileInfo, Load, Notification};
+use crate::api::{CallError, Caller, Reply, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::loads::{Action, LIST, ListQuery, offered, warning_sentence};
 use crate::user::{Failure, User};
@@ -33,10 +35,12 @@ pub(super) async fn page(
     let list = ListQuery::parse(parameters.get(LIST));
     let path = load_path(&id);
     let (events_path, drivers_path) = (format!("{path}/events"), format!("{path}/drivers"));
-    let (load, events, drivers, names, position, neighbours) = futures_util::join!(
+    let notifications_path = format!("{path}/notifications");
+    let (load, events, drivers, notifications, names, position, neighbours) = futures_util::join!(
         caller.get::<Load>(Service::Logistics, &path, &[]),
         find_events(&caller, &events_path),
         caller.get::<Vec<Driver>>(Service::Logistics, &drivers_path, &[]),
+        caller.get::<Vec<Notification>>(Service::Logistics, &notifications_path, &[]),
         find_drivers(&caller, user.person.organisation_id.is_some()),
         find_position(&caller),
         async {
@@ -55,6 +59,7 @@ pub(super) async fn page(
     let list = neighbours.map_or_else(|| list.clone(), |places| list.beside(places));
     let mut missing = Vec::new();
     let (events, drivers) = (optional(events, &mut missing)?, optional(drivers, &mut missing)?);
+    let notifications = optional(notifications, &mut missing)?;
     let events = match events {
         Some(reply) => reply.value,
         // A driver and a former party read notes only.
@@ -68,6 +73,7 @@ pub(super) async fn page(
         clock: console.clock,
         events: &events,
         drivers: drivers.as_ref().map(|reply| reply.value.as_slice()),
+        notifications: notifications.as_ref().map(|reply| reply.value.as_slice()),
         names: &names,
         files: &files,
         actions: &offered(&load, &user.person, is_accepted),
@@ -76,6 +82,7 @@ pub(super) async fn page(
         position: position.as_ref(),
         done: match parameters.get("done") {
             "new" => Some("The load is created."),
+            "redelivered" => Some("The notification is delivered again."),
             slug => Action::of_slug(slug).map(done),
         },
         can_undo: ["cancel", "prove", "reject"].contains(&parameters.get("done")),
@@ -93,6 +100,23 @@ pub(super) async fn find_load(caller: &Caller<'_>, id: &str) -> Result<Load, Cal
 pub(super) fn load_path(id: &str) -> String {
     let id: String = id.chars().take(MAX_ID_CHARS).collect();
     format!("/v1/loads/{}", segment(&id))
+}
+
+/// Delivers a notification of a load again.
+pub(super) async fn redeliver(
+    console: Data<Console>,
+    form: PostForm,
+    path: Path<(String, String)>,
+) -> Result<HttpResponse, Failure> {
+    let PostForm { user, fields } = form;
+    let (id, notification) = path.into_inner();
+    let operation = format!("/notifications/{}/redeliver", segment(&notification));
+    let write = Write { key: Some(fields.get("key")), revision: None };
+    let (caller, path) = (user.caller(&console.api), format!("{}{operation}", load_path(&id)));
+    let sent = caller.send_json(Service::Logistics, Method::POST, &path, None, write).await;
+    let place = format!("/loads/{}", segment(&id));
+    sent.map_err(|error| Failure::from(error).keeping(&format!("{place}{operation}"), fields.clone()))?;
+    Ok(see_other(&ListQuery::parse(fields.get(LIST)).kept_by(&with_query(&place, &[("done", "redelivered")]))))
 }
 
 /// Reads the history, oldest first.

@@ -54,6 +54,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .post("/loads/new", new_load::submit)
         .get("/loads/{id}/sheet", sheet::load)
         .get("/loads/{id}", load::page)
+        .post("/loads/{id}/notifications/{notification}/redeliver", load::redeliver)
         .get("/loads/{id}/{action}", load_form::form)
         .post("/loads/{id}/{action}", load_form::submit)
         .get("/driver", driver::page)

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{Position, form_token, live, status};
-use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Party, Quality, Weight};
+use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Notification, Party, Quality, Weight};
 use crate::api::{segment, with_query};
 use crate::format::{Clock, difference, number, tonnes};
 use crate::loads::{Action, LIST, ListQuery};
@@ -20,6 +20,7 @@ pub(crate) struct LoadView<'a> {
     pub(crate) clock: Clock,
     pub(crate) events: &'a [Event],
     pub(crate) drivers: Option<&'a [Driver]>,
+    pub(crate) notifications: Option<&'a [Notification]>,
     /// Ids and names of drivers in the address book.
     pub(crate) names: &'a [(String, String)],
     pub(crate) files: &'a [FileInfo],
@@ -77,7 +78,7 @@ impl LoadView<'_> {
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             div.grid.two {
                 div { (self.weights()) (self.history()) }
-                div { (self.values()) (self.files()) (self.drivers()) }
+                div { (self.values()) (self.files()) (self.drivers()) (self.notifications()) }
             }
         }
     }
@@ -229,6 +230,49 @@ impl LoadView<'_> {
                     @for driver in drivers {
                         li { span { (self.driver_name(&driver.driver_id)) } small { "sent " (self.clock.time(&driver.sent_at)) } }
                     }
+                }
+            }
+        }
+    }
+
+    fn notifications(&self) -> Markup {
+        let Some(notifications) = self.notifications else { return html! {} };
+        html! {
+            section.card {
+                header { h2 { "Notifications" } }
+                @if notifications.is_empty() { p.pad.muted { "Nobody was notified." } }
+                ul.list { @for notification in notifications { li { (self.notification(notification)) } } }
+            }
+        }
+    }
+
+    fn notification(&self, notification: &Notification) -> Markup {
+        let id = &*notification.recipient_id;
+        let carrier = self.load.carrier.as_ref().filter(|carrier| carrier.id.as_deref() == Some(id));
+        let recipient = match carrier {
+            _ if id.is_empty() => "All drivers",
+            Some(carrier) => &carrier.name,
+            None => self.driver_name(id),
+        };
+        let kind = notification.event.strip_prefix("load.").unwrap_or(&notification.event);
+        let (status, at) = match (notification.status.as_str(), &notification.delivered_at) {
+            ("delivered", Some(at)) => ("delivered", at),
+            ("failed", _) => ("not delivered, created", &notification.created_at),
+            _ => ("waiting, created", &notification.created_at),
+        };
+        let path = format!(
+            "/loads/{}/notifications/{}/redeliver",
+            segment(&self.load.id),
+            segment(&notification.id)
+        );
+        html! {
+            div { (recipient) span.sub { (kind_name(kind)) ", " (status) " " (self.clock.time(at)) } }
+            @if self.user.person.is_admin {
+                form.go method="post" action=(path) {
+                    (form_token(self.user))
+                    input type="hidden" name="key" value={ (self.key) "-" (notification.id) };
+                    input type="hidden" name=(LIST) value=(self.list.encoded());
+                    button { "Deliver again" span.hidden { " to " (recipient) } }
                 }
             }
         }

@@ -307,3 +307,22 @@ fn files_come_through_the_console_with_the_headers_of_the_api() {
         office.system.stop().await;
     });
 }
+
+#[test]
+fn a_load_lists_its_notifications_and_administrators_deliver_them_again() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let page = office.browser("owen").await.get(&format!("/loads/{id}")).await.ok();
+        let (_, card) = page.split_once("<h2>Notifications</h2>").unwrap();
+        let card = card.split("</section>").next().unwrap();
+        assert!(card.contains("Hereford Haulage") && card.contains("Sent to the haulier, waiting"), "{card}");
+        assert!(!card.contains("Deliver again"), "{card}");
+        let browser = office.browser("anna").await;
+        let page = browser.get(&format!("/loads/{id}")).await;
+        let action = page.text.split("action=\"").find(|action| action.contains("/redeliver")).unwrap();
+        let reply = browser.send_form(&page, action.split('"').next().unwrap(), &[]).await;
+        assert_eq!(reply.location(), format!("/loads/{id}?done=redelivered"), "{}", reply.text);
+        assert!(browser.get(reply.location()).await.ok().contains("is delivered again"));
+    });
+}
