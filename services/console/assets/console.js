@@ -164,19 +164,20 @@ for (const form of document.querySelectorAll("form[action='/logout']")) {
 // Whoever logs in may be another person.
 if (location.pathname === "/login") forgetPages();
 
-// A secret gets a button that copies it; it can be selected where that fails.
-for (const field of document.querySelectorAll("[data-copy]")) {
-  field.addEventListener("focus", () => field.select());
+// A secret or a command gets a button that copies it; it can be selected where that fails.
+for (const field of document.querySelectorAll("[data-copy], .curl pre")) {
+  const select = () => (field.select ? field.select() : getSelection().selectAllChildren(field));
+  field.addEventListener("focus", select);
   if (!navigator.clipboard) continue;
   const button = document.createElement("button");
   button.type = "button";
   button.textContent = "Copy";
   button.addEventListener("click", async () => {
     try {
-      await navigator.clipboard.writeText(field.value);
+      await navigator.clipboard.writeText(field.value ?? field.textContent);
       button.textContent = "Copied";
     } catch {
-      field.select();
+      select();
       button.textContent = "Copy it with your keyboard";
     }
   });
