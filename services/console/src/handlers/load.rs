@@ -116,7 +116,9 @@ pub(super) async fn redeliver(
     let sent = caller.send_json(Service::Logistics, Method::POST, &path, None, write).await;
     let place = format!("/loads/{}", segment(&id));
     sent.map_err(|error| Failure::from(error).keeping(&format!("{place}{operation}"), fields.clone()))?;
-    Ok(see_other(&ListQuery::parse(fields.get(LIST)).kept_by(&with_query(&place, &[("done", "redelivered")]))))
+    Ok(see_other(
+        &ListQuery::parse(fields.get(LIST)).kept_by(&with_query(&place, &[("done", "redelivered")])),
+    ))
 }
 
 /// Reads the history, oldest first.

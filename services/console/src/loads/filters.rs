@@ -218,7 +218,8 @@ impl ListQuery {
 
     /// Returns the list at the page of a cursor, after the load at the place `before`. Both may be empty.
     pub(crate) fn on(&self, cursor: &str, before: &str) -> Self {
-        let places = [("cursor", cursor), ("before", before)].into_iter().filter(|(_, value)| !value.is_empty());
+        let places =
+            [("cursor", cursor), ("before", before)].into_iter().filter(|(_, value)| !value.is_empty());
         let places = places.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Self(self.0.iter().filter(|(name, _)| !is_place(name)).cloned().chain(places).collect())
     }
@@ -230,7 +231,8 @@ impl ListQuery {
 
     /// Returns the list with the places of the loads beside the one that is shown.
     pub(crate) fn beside(&self, places: [Option<String>; 2]) -> Self {
-        let others = self.0.iter().filter(|(name, _)| !["previous", "next"].contains(&name.as_str())).cloned();
+        let others =
+            self.0.iter().filter(|(name, _)| !["previous", "next"].contains(&name.as_str())).cloned();
         let places = ["previous", "next"].into_iter().zip(places);
         Self(others.chain(places.filter_map(|(name, place)| Some((name.to_owned(), place?)))).collect())
     }
@@ -395,7 +397,8 @@ mod tests {
         assert_eq!((chips[0].without.as_str(), all.with_cancelled()), ("/loads?tag=b", None));
         assert_eq!(ListQuery::parse("cursor=a&sort=net").sorted_by("net"), "/loads?sort=-net");
         assert_eq!(ListQuery::parse("cursor=a&sort=-net").sorted_by("net"), "/loads?sort=net");
-        let list = ListQuery::parse("tag=a&cursor=c&before=5+b").beside([Some("6".into()), Some("8 d".into())]);
+        let list =
+            ListQuery::parse("tag=a&cursor=c&before=5+b").beside([Some("6".into()), Some("8 d".into())]);
         assert_eq!(ListQuery::parse(&list.encoded()), list);
         assert_eq!(list.path(), "/loads?tag=a&cursor=c&before=5+b");
         assert_eq!(list.first(), "/loads?tag=a");

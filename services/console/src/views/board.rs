@@ -138,7 +138,10 @@ impl BoardView<'_> {
         let can_change = match self.by {
             By::Haulier => load.status == "upcoming",
             // Only what is done already stands apart without a note.
-            By::Driver => (column.is_target() || !column.note.is_empty()) && ["upcoming", "collected"].contains(&load.status.as_str()),
+            By::Driver => {
+                (column.is_target() || !column.note.is_empty())
+                    && ["upcoming", "collected"].contains(&load.status.as_str())
+            }
         };
         let may_assign = self.may_write && can_change;
         html! {

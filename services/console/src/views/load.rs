@@ -4,7 +4,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{Position, form_token, live, status};
-use crate::api::model::{Change, Driver, Event, FileInfo, FileReference, Load, Notification, Party, Quality, Weight};
+use crate::api::model::{
+    Change, Driver, Event, FileInfo, FileReference, Load, Notification, Party, Quality, Weight,
+};
 use crate::api::{segment, with_query};
 use crate::format::{Clock, difference, number, tonnes};
 use crate::loads::{Action, LIST, ListQuery};

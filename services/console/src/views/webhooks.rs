@@ -126,7 +126,8 @@ impl WebhookView<'_> {
             " " button { "Send" }
         };
         // The list is complete, newest first, unless there is a further page of it.
-        let first = self.deliveries.iter().rfind(|delivery| delivery.status == "failed" && self.next.is_none());
+        let first =
+            self.deliveries.iter().rfind(|delivery| delivery.status == "failed" && self.next.is_none());
         let first = first.and_then(|delivery| self.clock.delivery_date(&delivery.created_at)).map(typed_date);
         let redeliver = html! {
             label {

@@ -95,8 +95,10 @@ fn a_haulier_assigns_loads_to_drivers() {
         let reply = browser.send_form(&page, "/board/assign", &removal).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
         // Not every driver of a long address book is looked up. What seems to have none can be assigned all the same.
-        let busy =
-            [office.create_load(&json!({"reference": "A"})).await, office.create_load(&json!({"reference": "B"})).await];
+        let busy = [
+            office.create_load(&json!({"reference": "A"})).await,
+            office.create_load(&json!({"reference": "B"})).await,
+        ];
         for number in 0..32 {
             let sent = json!({"loadId": busy[number % 2], "driverId": format!("driver-{number}")});
             office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();

@@ -136,7 +136,11 @@ fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
         assert!(list.contains("is switched off") && list.contains("role=\"alert\""), "{list}");
         assert!(list.contains("1 event did not arrive"), "{list}");
         let page = browser.get(&own).await;
-        assert!(page.text.contains("It has been off since") && page.text.contains("event feed"), "{}", page.text);
+        assert!(
+            page.text.contains("It has been off since") && page.text.contains("event feed"),
+            "{}",
+            page.text
+        );
         let enabled = browser.send_form(&page, &format!("{own}/enable"), &[]).await;
         let page = browser.get(enabled.location()).await;
         assert!(
