@@ -288,6 +288,11 @@ fn rows_are_pasted_and_forms_without_a_file_are_kept() {
         let nothing = import.browser.send_sheets(&page, (CHECK, CHECK), &[], &[("", b"")]).await;
         assert_eq!(nothing.status, 400);
         contains(&nothing, &["Choose a file, or paste rows"]);
+        let (one, other) =
+            (sheet(&["PA-2,2026-08-13,Feed Wheat,29"]), sheet(&["PA-3,2026-08-13,Feed Wheat,29"]));
+        let sheets = [("one.csv", one.as_bytes()), ("other.csv", other.as_bytes())];
+        let several = import.browser.send_sheets(&page, (CHECK, CHECK), &[], &sheets).await;
+        contains(&several, &["choose one file at a time"]);
         let pasted = "Our ref\tDelivery date\tCommodity\tWeight (t)\nPA-1\t2026-08-13\tFeed Weat\t29";
         let page = import.browser.send_sheets(&page, (CHECK, CHECK), &[("pasted", pasted)], &[]).await;
         contains(&page, &["pasted rows", "PA-1\t2026-08-13"]);
