@@ -255,6 +255,7 @@ impl FileView<'_> {
                     }
                 }
                 (curl("-X POST \"$SYSTEM/v1/files/resolve\"", &json!({"ids": [self.file.id], "shareWith": ["organisation"]})))
+                (curl("-X POST \"$SYSTEM/v1/files/resolve\"", &json!({"ids": [self.file.id], "unshareWith": ["organisation"]})))
             }
         }
     }
@@ -286,6 +287,7 @@ impl FileView<'_> {
                 summary { "Archive" }
                 p { "Nobody can open an archived file any more, also not from loads and listings that have it." }
                 form method="post" action={ (path) "/archive" } { (form_token(self.user)) button.danger { "Archive it" } }
+                (curl(&format!("-X DELETE \"$SYSTEM/v1/files/{}\"", self.file.id), &serde_json::Value::Null))
             }
         }
     }

@@ -178,6 +178,7 @@ impl ModerationView<'_> {
                 }
             }
             (curl(&request, &json!({"outcome": "dismissed", "note": note.value})))
+            (curl(&organisation(&listing.organisation_id, "suspend"), &json!({"reason": note.value})))
         }
     }
 
@@ -201,10 +202,18 @@ impl ModerationView<'_> {
                             }
                         }
                     }
+                    @if let Some(first) = self.suspended.first() {
+                        (curl(&self::organisation(&first.id, "reinstate"), &serde_json::Value::Null))
+                    }
                 }
             }
         }
     }
+}
+
+/// Returns the arguments of a command that acts on a seller.
+fn organisation(id: &str, action: &str) -> String {
+    format!("-X POST \"$LIVESTOCK/v1/organisations/{}/{action}\"", segment(id))
 }
 
 fn case_path(listing: &str) -> String {

@@ -160,7 +160,11 @@ impl WebhookView<'_> {
                         }
                     }
                 }
-                (curl(&format!("-X POST \"{}/v1/webhooks/{}/test\"", variable(*service), webhook.id), &json!({})))
+                @let own = format!("\"{}/v1/webhooks/{}", variable(*service), webhook.id);
+                @let status = if self.hook.is_disabled() { "active" } else { "disabled" };
+                (curl(&format!("-X POST {own}/test\""), &json!({})))
+                (curl(&format!("-X PATCH {own}\" -H 'If-Match: \"{}\"'", webhook.revision), &json!({"status": status})))
+                (curl(&format!("-X POST {own}/rotate-secret\""), &json!({})))
             }
         }
     }

@@ -101,6 +101,9 @@ fn a_webhook_is_made_tested_and_its_secret_is_shown_until_somebody_has_it() {
         let page = browser.get(&own).await;
         assert!(page.text.contains("listing.updated"), "{}", page.text);
 
+        for command in ["/rotate-secret", "{&quot;status&quot;:&quot;disabled&quot;}"] {
+            assert!(page.text.contains(command), "{command}: {}", page.text);
+        }
         let rotated = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;
         assert!(browser.get(rotated.location()).await.ok().contains("value=\"whsec_"));
         let replayed = browser.send_form(&page, &format!("{own}/rotate"), &[]).await;

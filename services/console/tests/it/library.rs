@@ -35,6 +35,7 @@ fn files_are_stored_shared_linked_and_archived() {
         let tom = office.browser("tom").await;
         assert!(matches!(tom.get(&about).await.status, 403 | 404));
         let file = browser.get(&about).await;
+        assert!(file.text.contains("unshareWith") && file.text.contains("-X DELETE"), "{}", file.text);
         let share = format!("{own}/share");
         let asked = browser.send_form(&file, &share, &[("organisation", "Wye Valley")]).await;
         assert!(asked.status == 400 && asked.text.contains("“Wye Valley” is an id"), "{}", asked.text);

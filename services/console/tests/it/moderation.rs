@@ -102,6 +102,7 @@ fn removing_and_suspending_is_one_go() {
             "{}",
             page.text
         );
+        assert!(page.text.contains("/reinstate&quot;"), "{}", page.text);
         let reply = anna.send_form(&page, "/moderation/reinstate", &[]).await;
         assert_eq!(reply.location(), "/moderation?done=reinstated");
         let found = office.livestock.get("/v1/listings").by(&tom).send().await.ok();
