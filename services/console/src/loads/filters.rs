@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(ListQuery::parse("cursor=a&sort=net").sorted_by("net"), "/loads?sort=-net");
         assert_eq!(ListQuery::parse("cursor=a&sort=-net").sorted_by("net"), "/loads?sort=net");
         let list =
-            ListQuery::parse("tag=a&cursor=c&before=5+b").beside([Some("6".into()), Some("8 d".into())]);
+            ListQuery::parse("tag=a&cursor=c&before=5+b").beside([Some("6 c".into()), Some("8 d".into())]);
         assert_eq!(ListQuery::parse(&list.encoded()), list);
         assert_eq!(list.path(), "/loads?tag=a&cursor=c&before=5+b");
         assert_eq!(list.first(), "/loads?tag=a");
