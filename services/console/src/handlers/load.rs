@@ -148,8 +148,8 @@ pub(super) async fn find_files(
     resolve(caller, &file_ids(load), missing).await
 }
 
-/// Returns the places of the loads before and after this one in a page of a list, if it is in it. The last one of a page
-/// is followed by the first one of the next page.
+/// Returns the places of the loads before and after this one in a page of a list, if it is in it. The last one of a
+/// page is followed by the first one of the next page.
 async fn neighbours(
     caller: &Caller<'_>,
     id: &str,
