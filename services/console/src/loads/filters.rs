@@ -387,8 +387,8 @@ mod tests {
         assert_eq!(texts, expected);
         assert_eq!(chips[0].without, "/loads?status=collected&from=2020-08-03&carrier=haul");
         assert_eq!(
-            query.at("x y", ""),
-            "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y"
+            query.at("x y", "7"),
+            "/loads?status=upcoming&status=collected&from=2020-08-03&carrier=haul&cursor=x+y&before=7+abc"
         );
         let all = ListQuery::parse("cursor=a&tag=b").with_cancelled().unwrap();
         let all = ListQuery::parse(all.split_once('?').unwrap().1);
