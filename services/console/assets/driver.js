@@ -3,8 +3,7 @@
 // anything, the forms work as they do without scripts.
 
 const UNDO_MS = 10_000;
-// How long an answer may take, and how long the upload of a photograph may stand still. A network that takes longer
-// counts as none.
+// How long an answer may take, and an upload stand still.
 const ANSWER_MS = 20_000;
 const RETRY_MS = 15_000;
 const DAY_MS = 86_400_000;
@@ -61,14 +60,10 @@ async function entries() {
 
 // Stores an entry; returns whether that succeeded.
 async function put(entry) {
-  try {
-    await run("entries", "readwrite", (store) => store.put(entry));
-    return true;
-  } catch {
-    warnings.add(FULL);
-    await show();
-    return false;
-  }
+  const stored = await run("entries", "readwrite", (store) => store.put(entry)).then(() => true, () => false);
+  if (!stored) warnings.add(FULL);
+  if (!stored) await show();
+  return stored;
 }
 
 // Stores an entry that is being sent. Returns false if it was deleted or taken back meanwhile.
@@ -95,41 +90,25 @@ function newId() {
 
 const noAnswer = () => Object.assign(new Error("no answer"), { isNetwork: true });
 
-async function ask(path, options) {
-  const asked = { ...options, redirect: "manual", headers: { accept: "application/json" } };
-  const response = await fetch(path, { ...asked, signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => {
-    throw noAnswer();
-  });
-  return understand(response.status, await response.json().catch(() => undefined));
-}
-
-function understand(status, reply) {
-  const isOk = status >= 200 && status < 300;
-  if (isOk && reply) return reply;
-  // Something between the phone and the office answers, such as the page of a hot spot.
-  if (isOk || !status) throw noAnswer();
-  throw Object.assign(new Error(reply?.reason ?? `It was refused (${status}).`), { status });
-}
-
-// Uploads a photograph, however long that takes while it makes progress. Only XMLHttpRequest reports the progress.
-async function upload(path, body) {
+// Only XMLHttpRequest reports the progress of an upload, without which the network counts as none.
+async function ask(path, method = "GET", body = null) {
   const request = new XMLHttpRequest();
   let timer;
-  const wait = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => request.abort(), ANSWER_MS);
-  };
+  const wait = () => (clearTimeout(timer), (timer = setTimeout(() => request.abort(), ANSWER_MS)));
   await new Promise((resolve) => {
     request.onloadend = resolve;
     request.upload.onprogress = request.upload.onload = wait;
-    request.open("POST", path);
+    request.open(method, path);
     request.setRequestHeader("accept", "application/json");
     request.responseType = "json";
     wait();
     request.send(body);
   });
-  clearTimeout(timer);
-  return understand(request.status, request.response ?? undefined);
+  const { status, response } = request;
+  if (status < 300 && response) return response;
+  // Nothing answers, or something between the phone and the office, such as the page of a hot spot.
+  if (status < 300) throw noAnswer();
+  throw Object.assign(new Error(response?.reason ?? `It was refused (${status}).`), { status });
 }
 
 // Whether to try again by itself: without network or log-in, after too many requests, and while a service is away. The
@@ -138,7 +117,7 @@ const isTemporary = ({ status }) => !status || [401, 408, 429].includes(status) 
 
 // Returns what sends a form, or nothing if somebody else is logged in.
 async function contact() {
-  const me = await ask("/driver/me", {});
+  const me = await ask("/driver/me");
   if (typeof me.owner !== "string") throw noAnswer();
   await remember("offset", me.now - Date.now()).catch(() => warnings.add(FULL));
   if (me.owner === owner) return me.token;
@@ -156,7 +135,7 @@ async function deliver(entry, token) {
     const body = new FormData();
     body.set("form-token", token);
     body.set("file", photograph.blob, photograph.name);
-    const { file } = await upload("/driver/files", body);
+    const { file } = await ask("/driver/files", "POST", body);
     if (typeof file !== "string" || !file) throw noAnswer();
     photograph.file = file;
     uploaded.set(photograph.id, file);
@@ -167,7 +146,7 @@ async function deliver(entry, token) {
   if (!(await update(entry))) return false;
   const body = new URLSearchParams({ ...entry.fields, "form-token": token, key: entry.id, captured: entry.captured });
   for (const { file } of entry.photographs) body.append("files", file);
-  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body });
+  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, "POST", body);
   if (reply.done !== true) throw noAnswer();
   return true;
 }
