@@ -321,7 +321,7 @@ impl ListQuery {
                     _ => format!("{label}: {}", names(name, value).unwrap_or_else(|| value.clone())),
                 };
                 let without =
-                    self.address(|(own, other)| !is_place(own) && !(own == name && other == value), &[]);
+                    self.address(|(own, other)| !(is_place(own) || own == name && other == value), &[]);
                 Some(Chip { text, without })
             });
         all.into_iter().chain(on).collect()
