@@ -4,6 +4,13 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
+/// Returns the address of the first link of a page for which this is true, of the page from the address on.
+fn link(page: &str, is_meant: impl Fn(&str) -> bool) -> String {
+    let mut links = page.split("href=\"").skip(1);
+    let link = links.find(|link| is_meant(link)).unwrap_or_else(|| panic!("{page}"));
+    link.split('"').next().unwrap().replace("&amp;", "&")
+}
+
 #[test]
 fn the_list_filters_sorts_pages_and_sums() {
     testkit::block_on(async {
@@ -43,14 +50,7 @@ fn the_list_filters_sorts_pages_and_sums() {
             first.contains("60 loads") && first.contains("600.00") && !first.contains("BG-50"),
             "{first}"
         );
-        let next = first
-            .split("rel=\"next\" href=\"")
-            .nth(1)
-            .unwrap()
-            .split('"')
-            .next()
-            .unwrap()
-            .replace("&amp;", "&");
+        let next = link(&first, |link| link.contains(">Next 50</a>"));
         let second = browser.get(&next).await.ok();
         assert!(
             second.contains("BG-50") && second.contains("BG-59") && !second.contains("BG-49"),
@@ -59,41 +59,32 @@ fn the_list_filters_sorts_pages_and_sums() {
         assert!(second.contains("First page"));
 
         // The last load of a page leads on to the next page.
-        let last = first.split("href=\"").filter(|link| link.starts_with("/loads/0")).last().unwrap();
-        let last = last.split('"').next().unwrap().replace("&amp;", "&");
+        let [is_load, is_previous, is_next] = [
+            |link: &str| link.starts_with("/loads/0"),
+            |link: &str| link.contains(">Previous</a>"),
+            |link: &str| link.contains(">Next</a>"),
+        ];
+        let last = link(&first, |link| is_load(link) && link.contains(">BG-49</a>"));
         let page = browser.get(&last).await.ok();
-        let link =
-            page.split("href=\"").find(|link| link.contains(">Next</a>")).unwrap_or_else(|| panic!("{page}"));
-        let link = link.split('"').next().unwrap().replace("&amp;", "&");
-        let page = browser.get(&link).await.ok();
-        assert!(page.contains("<h1>BG-50</h1>") && page.contains(">Next</a>"), "{page}");
-        assert!(page.contains(">Previous</a>"), "{page}");
-        let link = second.split("href=\"").find(|link| link.starts_with("/loads/0")).unwrap();
-        let link = link.split('"').next().unwrap().replace("&amp;", "&");
-        let page = browser.get(&link).await.ok();
-        let link = page.split("href=\"").find(|link| link.contains(">Previous</a>")).unwrap();
-        let link = link.split('"').next().unwrap().replace("&amp;", "&");
-        assert!(browser.get(&link).await.ok().contains("<h1>BG-49</h1>"));
+        let page = browser.get(&link(&page, is_next)).await.ok();
+        assert!(page.contains("<h1>BG-50</h1>") && is_next(&page) && is_previous(&page), "{page}");
+        let page = browser.get(&link(&second, is_load)).await.ok();
+        assert!(browser.get(&link(&page, is_previous)).await.ok().contains("<h1>BG-49</h1>"));
 
         // A load that is opened from a list leads on in it.
-        let link = text.split("href=\"").find(|link| link.starts_with("/loads/0")).unwrap();
-        let link = link.split('"').next().unwrap().replace("&amp;", "&");
-        let page = browser.get(&link).await.ok();
-        assert!(page.contains(">Next</a>") && !page.contains(">Previous</a>"), "{page}");
+        let page = browser.get(&link(&text, is_load)).await.ok();
+        assert!(is_next(&page) && !is_previous(&page), "{page}");
         assert!(page.contains("href=\"/loads?tag=few&amp;sort=reference\""), "{page}");
 
         // A load that leaves the list keeps the loads that it was between.
         let listed = browser.get("/loads?status=upcoming&sort=-reference").await.ok();
-        let link = listed.split("href=\"").filter(|link| link.starts_with("/loads/0")).nth(2).unwrap();
-        let link = link.split('"').next().unwrap().replace("&amp;", "&");
-        let page = browser.get(&link).await.ok();
-        let form = page.split("href=\"").find(|link| link.contains("/cancel?")).unwrap();
-        let form = form.split('"').next().unwrap().replace("&amp;", "&");
+        let page = browser.get(&link(&listed, |link| link.contains(">BG-57</a>"))).await.ok();
+        let form = link(&page, |link| link.contains("/cancel?"));
         let action = form.split('?').next().unwrap();
         let reply = browser.fill(&form, action, &[("reason", "Sold elsewhere")]).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
         let page = browser.get(reply.location()).await.ok();
-        assert!(page.contains(">Previous</a>") && page.contains(">Next</a>"), "{page}");
+        assert!(is_previous(&page) && is_next(&page), "{page}");
 
         for (format, start) in [("xlsx", "PK"), ("csv", "\u{feff}")] {
             let reply = browser.get(&format!("/loads/export.{format}?tag=few&sort=reference")).await;
