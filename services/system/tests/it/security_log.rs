@@ -90,7 +90,6 @@ testkit::on_both! {
                 "personal_data_erased",
                 "settings_changed",
                 "signing_key_made",
-                "verification_keys_changed",
             ],
             "{events:?}"
         );
