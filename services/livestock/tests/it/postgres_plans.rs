@@ -6,7 +6,8 @@ use testkit::{App, Backend, User};
 
 use crate::sample::{create, full, start};
 
-/// Adds 100,000 listings. The breeds of a category have a Zipf distribution: `b2-1` has about 15 % of the cattle.
+/// Adds 100,000 listings as a later release may have stored them, so that nothing rebuilds them. The breeds of a
+/// category have a Zipf distribution: `b2-1` has about 15 % of the cattle.
 pub const SKEWED_LISTINGS: &str = "SELECT setseed(0.5);
     INSERT INTO livestock.listings (id, organisation_id, kind, status, category, created_at, organisation_key, price,
         breed, breed_type, types, sexes, additional_info, document, derived)
@@ -16,7 +17,7 @@ pub const SKEWED_LISTINGS: &str = "SELECT setseed(0.5);
         CASE WHEN random() < 0.85 THEN floor(random() * 4000) * 10000 END,
         CASE WHEN category <= 3 THEN 'b' || category || '-' || floor(exp(random() * ln(100))) END,
         CASE WHEN category <= 3 THEN CASE WHEN random() < 0.3 THEN 'cross' ELSE 'pure' END END, '', '', '',
-        json_build_object('id', n), 7
+        json_build_object('id', n), 1000
     FROM (SELECT n, CASE WHEN random() < 0.5 THEN 2 ELSE 1 + floor(random() * 5)::int END AS category
           FROM generate_series(1, 100000) AS n) AS categories";
 
