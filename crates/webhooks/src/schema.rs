@@ -36,6 +36,8 @@ diesel::table! {
         updated_at -> Nullable<database::TimestampSql>,
         /// `own` or `all`.
         scope -> Text,
+        /// Whether the scope is or ever was `all`.
+        admin_only -> Bool,
     }
 }
 

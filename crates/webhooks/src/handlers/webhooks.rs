@@ -132,18 +132,14 @@ pub(super) async fn update(
     requested.members.scope.unwrap_or_default().check_set_by(&caller)?;
     let (id, caller) = (path.id()?, caller.clone());
     let effect = move |c: &mut _| {
-        let (mut before, mut had_all) = (0, false);
+        let mut before = 0;
         let change = |webhook: &Webhook| {
-            (before, had_all) = (webhook.revision, webhook.scope == Scope::All);
+            before = webhook.revision;
             apply(&requested, webhook)
         };
         let (webhook, is_disabled) = store::update(c, &caller, id, &condition, change)?;
         if is_disabled {
             delivery::store::fail_pending(c, &webhook.id)?;
-        }
-        // The organisation of the webhook reads its deliveries now, and those so far have events of others.
-        if had_all && webhook.scope == Scope::Own {
-            while delivery::store::delete(c, &webhook.id)? {}
         }
         let response = JsonResponse::json(&webhook)?.revision(webhook.revision);
         let changed =

@@ -126,6 +126,7 @@ pub(super) struct WebhookRow {
     pub(super) url: String,
     pub(super) events: String,
     pub(super) scope: String,
+    pub(super) admin_only: bool,
     pub(super) description: Option<String>,
     pub(super) status: String,
     pub(super) disabled_reason: Option<String>,
@@ -138,8 +139,9 @@ impl WebhookRow {
     /// Returns the webhook without its secret.
     pub(super) fn webhook(self) -> Result<Webhook, Error> {
         let is_active = self.status == WebhookStatus::Active.into_str();
+        let is_of_all = self.scope == Scope::All.into_str();
         Ok(Webhook {
-            scope: self.scope(),
+            scope: if is_of_all { Scope::All } else { Scope::Own },
             id: self.id,
             url: self.url,
             events: Json(self.events).parse()?,
@@ -153,13 +155,9 @@ impl WebhookRow {
         })
     }
 
-    fn scope(&self) -> Scope {
-        if self.scope == Scope::All.into_str() { Scope::All } else { Scope::Own }
-    }
-
     /// Returns true if the caller may manage the webhook.
     pub(super) fn is_managed_by(&self, caller: &Caller) -> bool {
-        caller.admin || self.scope() == Scope::Own && caller.acts_for(&self.organisation_id)
+        caller.admin || !self.admin_only && caller.acts_for(&self.organisation_id)
     }
 }
 

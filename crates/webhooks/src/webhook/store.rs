@@ -45,6 +45,7 @@ pub(crate) fn create(c: &mut AnyConnection, new: &NewWebhook) -> Result<Webhook,
         w::url.eq(&new.url),
         w::events.eq(Json::of(&new.events)?.0),
         w::scope.eq(new.scope.into_str()),
+        w::admin_only.eq(new.scope == Scope::All),
         w::description.eq(&new.description),
         w::status.eq(WebhookStatus::Active.into_str()),
         w::status_since.eq(now),
@@ -130,7 +131,7 @@ pub(crate) fn list(
         if caller.admin {
             return existing();
         }
-        existing().filter(w::organisation_id.eq(own)).filter(w::scope.eq(Scope::Own.into_str()))
+        existing().filter(w::organisation_id.eq(own)).filter(w::admin_only.eq(false))
     };
     let mut query = visible();
     if let Some((_, last)) = page.position() {
@@ -181,6 +182,7 @@ pub(crate) fn update(
         w::url.eq(&after.url),
         w::events.eq(Json::of(&after.events)?.0),
         w::scope.eq(after.scope.into_str()),
+        (after.scope == Scope::All).then(|| w::admin_only.eq(true)),
         w::description.eq(&after.description),
         w::status.eq(after.status.into_str()),
         w::disabled_reason.eq(&after.disabled_reason),

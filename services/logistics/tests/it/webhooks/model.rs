@@ -24,6 +24,8 @@ struct Webhook {
     owner: &'static str,
     /// The secrets that sign, the newest first.
     secrets: Vec<String>,
+    /// The scope is or ever was `all`.
+    is_admin_only: bool,
     is_deleted: bool,
     /// Oldest first.
     deliveries: Vec<Delivery>,
@@ -53,7 +55,7 @@ impl Webhook {
             "alone" => 403,
             _ if self.is_deleted => 404,
             "admin" => 200,
-            _ if actor == self.owner && !self.is_of_all() => 200,
+            _ if actor == self.owner && !self.is_admin_only => 200,
             _ => 403,
         }
     }
@@ -123,6 +125,7 @@ impl Model<'_> {
                 shown,
                 owner: actor,
                 secrets,
+                is_admin_only: scope == "all",
                 is_deleted: false,
                 deliveries: Vec::new(),
             });
@@ -163,6 +166,7 @@ impl Model<'_> {
         let call = self.app.call("PATCH", &path).by(&user).header("if-match", &format!("\"{known}\""));
         let reply = call.json(&json!({ (name): value })).send().await;
         assert_eq!(reply.status, status, "{} {:#?}", reply.text(), self.log);
+        self.webhooks[n].is_admin_only |= status == 200 && becomes_all;
         let shown = &mut self.webhooks[n].shown;
         if status == 200 && shown[name] != value {
             shown[name] = value;

@@ -71,7 +71,10 @@ testkit::on_both! {
         assert_eq!(app.get(&deliveries).by(&admin).send().await.ok().as_array().unwrap().len(), 1);
         let changed = patch(&of_grain, &admin, json!({"scope": "own"})).await.ok();
         assert_eq!((&changed["scope"], &changed["revision"]), (&json!("own"), &json!(2)));
-        assert_eq!(app.get(&path(&of_grain)).by(&grain).send().await.ok(), changed);
-        assert_eq!(app.get(&deliveries).by(&grain).send().await.ok(), json!([]), "the deliveries so far are gone");
+        for path in [path(&of_grain), deliveries] {
+            assert_eq!(app.get(&path).by(&grain).send().await.error(403), "forbidden", "{path} has events of others");
+        }
+        assert_eq!(app.get("/v1/webhooks").by(&grain).send().await.ok(), json!([visible]));
+        assert_eq!(app.get(&path(&of_grain)).by(&admin).send().await.ok(), changed);
     }
 }
