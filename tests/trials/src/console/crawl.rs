@@ -14,6 +14,12 @@ const PEOPLE: [&str; 9] = ["owen", "ruth", "len", "dai", "driver-megan", "carys"
 /// Addresses that are no pages: log-out and log-in change who looks, and streams do not end.
 const LEFT_OUT: [&str; 4] = ["/logout", "/login", "/events", "/driver/worker.js"];
 
+/// Parameters that say from where in a list one came.
+const PLACES: [&str; 3] = ["before", "previous", "next"];
+
+/// The most parameters that make a kind: lists have all combinations of their filters.
+const NAMES_OF_KIND: usize = 2;
+
 /// Addresses that the browser opens side by side.
 const AT_ONCE: usize = 6;
 
@@ -71,13 +77,15 @@ pub(super) fn check(office: &Office<'_>, browser: &mut Browser) -> Result<()> {
     Ok(())
 }
 
-/// Returns an address without ids and values.
+/// Returns an address without ids, without values, and without more than [`NAMES_OF_KIND`] parameters.
 fn kind(link: &str) -> String {
     let (path, query) = link.split_once('?').unwrap_or((link, ""));
     let is_id = |segment: &&str| segment.len() >= 20 || segment.parse::<u64>().is_ok();
     let segments = path.split('/').map(|segment| if is_id(&segment) { "{id}" } else { segment });
-    let names: BTreeSet<_> = query.split('&').filter_map(|pair| pair.split('=').next()).collect();
-    format!("{}?{}", segments.collect::<Vec<_>>().join("/"), names.into_iter().collect::<Vec<_>>().join("&"))
+    let names = query.split('&').filter_map(|pair| pair.split('=').next());
+    let names: BTreeSet<_> = names.filter(|name| !PLACES.contains(name)).collect();
+    let names: Vec<_> = names.into_iter().take(NAMES_OF_KIND).collect();
+    format!("{}?{}", segments.collect::<Vec<_>>().join("/"), names.join("&"))
 }
 
 #[cfg(test)]
