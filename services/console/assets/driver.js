@@ -3,9 +3,8 @@
 // anything, the forms work as they do without scripts.
 
 const UNDO_MS = 10_000;
-// How long an answer and a photograph may take. A network that takes longer counts as none.
+// How long an answer may take, and an upload stand still.
 const ANSWER_MS = 20_000;
-const PHOTOGRAPH_MS = 120_000;
 const RETRY_MS = 15_000;
 const DAY_MS = 86_400_000;
 // Sizes of photographs: the long edge in pixels, and the quality. The first one that is small enough is kept.
@@ -61,14 +60,10 @@ async function entries() {
 
 // Stores an entry; returns whether that succeeded.
 async function put(entry) {
-  try {
-    await run("entries", "readwrite", (store) => store.put(entry));
-    return true;
-  } catch {
-    warnings.add(FULL);
-    await show();
-    return false;
-  }
+  const stored = await run("entries", "readwrite", (store) => store.put(entry)).then(() => true, () => false);
+  if (!stored) warnings.add(FULL);
+  if (!stored) await show();
+  return stored;
 }
 
 // Stores an entry that is being sent. Returns false if it was deleted or taken back meanwhile.
@@ -95,17 +90,25 @@ function newId() {
 
 const noAnswer = () => Object.assign(new Error("no answer"), { isNetwork: true });
 
-async function ask(path, options, limit) {
-  const asked = { ...options, redirect: "manual", headers: { accept: "application/json" } };
-  const response = await fetch(path, { ...asked, signal: AbortSignal.timeout(limit) }).catch(() => {
-    throw noAnswer();
+// Only XMLHttpRequest reports the progress of an upload, without which the network counts as none.
+async function ask(path, method = "GET", body = null) {
+  const request = new XMLHttpRequest();
+  let timer;
+  const wait = () => (clearTimeout(timer), (timer = setTimeout(() => request.abort(), ANSWER_MS)));
+  await new Promise((resolve) => {
+    request.onloadend = resolve;
+    request.upload.onprogress = request.upload.onload = wait;
+    request.open(method, path);
+    request.setRequestHeader("accept", "application/json");
+    request.responseType = "json";
+    wait();
+    request.send(body);
   });
-  const reply = await response.json().catch(() => undefined);
-  if (response.ok && reply) return reply;
-  // Something between the phone and the office answers, such as the page of a hot spot.
-  if (response.ok || !response.status) throw noAnswer();
-  const reason = reply?.reason ?? `It was refused (${response.status}).`;
-  throw Object.assign(new Error(reason), { status: response.status });
+  const { status, response } = request;
+  if (status < 300 && response) return response;
+  // Nothing answers, or something between the phone and the office, such as the page of a hot spot.
+  if (status < 300) throw noAnswer();
+  throw Object.assign(new Error(response?.reason ?? `It was refused (${status}).`), { status });
 }
 
 // Whether to try again by itself: without network or log-in, after too many requests, and while a service is away. The
@@ -114,7 +117,7 @@ const isTemporary = ({ status }) => !status || [401, 408, 429].includes(status) 
 
 // Returns what sends a form, or nothing if somebody else is logged in.
 async function contact() {
-  const me = await ask("/driver/me", {}, ANSWER_MS);
+  const me = await ask("/driver/me");
   if (typeof me.owner !== "string") throw noAnswer();
   await remember("offset", me.now - Date.now()).catch(() => warnings.add(FULL));
   if (me.owner === owner) return me.token;
@@ -132,7 +135,7 @@ async function deliver(entry, token) {
     const body = new FormData();
     body.set("form-token", token);
     body.set("file", photograph.blob, photograph.name);
-    const { file } = await ask("/driver/files", { method: "POST", body }, PHOTOGRAPH_MS);
+    const { file } = await ask("/driver/files", "POST", body);
     if (typeof file !== "string" || !file) throw noAnswer();
     photograph.file = file;
     uploaded.set(photograph.id, file);
@@ -143,7 +146,7 @@ async function deliver(entry, token) {
   if (!(await update(entry))) return false;
   const body = new URLSearchParams({ ...entry.fields, "form-token": token, key: entry.id, captured: entry.captured });
   for (const { file } of entry.photographs) body.append("files", file);
-  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, { method: "POST", body }, ANSWER_MS);
+  const reply = await ask(`/driver/${encodeURIComponent(entry.load)}/${entry.action}`, "POST", body);
   if (reply.done !== true) throw noAnswer();
   return true;
 }
