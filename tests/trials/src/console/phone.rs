@@ -43,8 +43,11 @@ const KEPT: &str = "new Promise((done) => {
     };
 })";
 
-/// How long an entry can be taken back, with some time to send it.
-const SENT: Duration = Duration::from_secs(40);
+/// How long an entry can be taken back, with time to send it on a slow network.
+const SENT: Duration = Duration::from_secs(120);
+
+/// Bytes in a second of a slow network, on which a photograph takes longer than the 20 s that an answer may take.
+const SLOW: u32 = 20_000;
 
 /// The phone: a browser with a profile that outlives it.
 struct Phone {
@@ -196,6 +199,7 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
 
     full(office, &mut phone, &list)?;
     hang(office, &mut phone, &list)?;
+    slow(office, &mut phone, &list)?;
     wrong_clock(office, &mut phone, &list)?;
     refused(office, &mut phone, &list)?;
     let problems = phone.browser.problems();
@@ -244,6 +248,30 @@ fn hang(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
         "a page opens while the network hangs",
         result,
         "20 s",
+    )
+}
+
+/// A photograph on a slow network is sent as long as its upload goes on.
+fn slow(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+    let load = office.create_load("BG-DRIVER-5")?;
+    phone.go(&format!("{list}/{load}/prove"))?;
+    phone.wait_ready()?;
+    phone.browser.evaluate(&phone.page, PHOTOGRAPH)?;
+    phone.browser.wait(&phone.page, "document.querySelector('.photographs img')?.naturalWidth > 0")?;
+    phone.weigh(&format!("{list}/{load}/prove"), "T-5")?;
+    let throughput = |bytes: i64| json!({"offline": false, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes});
+    phone.browser.command(&phone.page, "Network.enable", &json!({}))?;
+    phone.browser.command(&phone.page, "Network.emulateNetworkConditions", &throughput(SLOW.into()))?;
+    send(phone)?;
+    let took = wait_status(office, &load, "completed")?;
+    phone.browser.command(&phone.page, "Network.emulateNetworkConditions", &throughput(-1))?;
+    let check = format!("a photograph at {} kB/s", SLOW / 1000);
+    let result = format!("sent after {:.0} s", took.as_secs_f64());
+    office.trial.expect(
+        took > Duration::from_secs(30),
+        check,
+        result,
+        "10 s to take it back, then longer than 20 s",
     )
 }
 
