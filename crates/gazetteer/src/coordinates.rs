@@ -4,7 +4,7 @@
 const DECIMALS: f64 = 1e7;
 
 /// Parses a latitude and a longitude in degrees, which commas, semicolons or spaces separate, with minus signs or the
-/// letters of the directions. One of the numbers has a decimal point, a sign or a letter: `52,94` is no point.
+/// letters of the directions. Whole numbers need more than a space between them: `12 14` may be house numbers.
 pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
     let plain = text.replace('\u{2212}', "-").replace('°', " ").to_ascii_uppercase();
     let is_separator = |c: char| c.is_whitespace() || c == ',' || c == ';';
@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Option<(f64, f64)> {
             letters.push(letter);
         }
     }
-    let is_certain = plain.contains(['.', '-']) || letters.contains(&Some('N'));
+    let is_certain = plain.contains(['.', '-', ',', ';']) || letters.contains(&Some('N'));
     let [(lat, lon)] = [(*numbers.first()?, *numbers.get(1)?)];
     let (lat, lon) = match letters[..] {
         [None, None] => (lat, lon),
@@ -62,6 +62,7 @@ mod tests {
         }
         assert_eq!(parse("-33.9S 18.4E"), Some((33.9, 18.4)));
         assert_eq!(parse("52,-3").map(format), Some("52,-3".into()));
+        assert_eq!(parse("52, 1").map(format), Some("52,1".into()));
         assert_eq!(parse("-0.0 0.12345678").map(format), Some("0,0.1234568".into()));
     }
 
@@ -69,7 +70,7 @@ mod tests {
     fn other_texts_are_no_points() {
         for text in [
             "",
-            "52,94",
+            "52 94",
             "51,9469",
             "90.1,0",
             "0,180.1",

@@ -5,8 +5,8 @@ use actix_web::{HttpRequest, get, post};
 use common::validation::ValidationErrors;
 use common::wire::{ActionResult, QueryText};
 use common::{
-    Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, ListParams, PageRequest, PathId, Query,
-    Sorting, text_choice,
+    Body, Caller, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams, PageRequest,
+    PathId, Query, Sorting, text_choice,
 };
 use database::Id;
 use serde::Deserialize;
@@ -129,16 +129,23 @@ async fn list_enquiries(
 ///
 /// For the organisation of the listing. An answered enquiry stays as it is.
 #[utoipa::path(operation_id = "mark_enquiry_answered", tag = "enquiries", security(("bearer" = [])),
-    extensions(("x-roles" = json!([])), ("x-no-idempotency-key" = json!(true))),
+    extensions(("x-roles" = json!([]))),
     params(("id" = String, Path, description = "The enquiry's id", example = json!(examples::ENQUIRY))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/enquiries/{id}/answered")]
 async fn mark_enquiry_answered(
     caller: Caller,
     path: PathId,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
     let id = path.id()?;
-    service.db.write(move |c| store::mark_answered(c, &caller, id)).await?;
-    JsonResponse::json(&ActionResult::new("The enquiry is answered."))
+    let mark = async || {
+        Ok(move |c: &mut _| {
+            store::mark_answered(c, &caller, id)?;
+            JsonResponse::json(&ActionResult::new("The enquiry is answered."))
+        })
+    };
+    idempotency.run(&service.db, fingerprint, mark).await
 }

@@ -4,8 +4,8 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, get, post};
 use common::wire::{ActionResult, Reason};
 use common::{
-    Admin, Authorized, Body, Error, ErrorResponses, JsonResponse, ListParams, Query, Sorting,
-    organisation_id_of_path, security_event,
+    Admin, Authorized, Body, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams, Query,
+    Sorting, organisation_id_of_path, security_event,
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -77,42 +77,59 @@ struct SuspendForm {
 /// Meanwhile its active listings are in no search, map, feed or public page, nobody else reads them, and it cannot
 /// create or publish listings or enquire (403, `reason` `suspended`). Suspending it again changes nothing.
 #[utoipa::path(operation_id = "suspend_organisation", tag = "organisations", security(("bearer" = [])),
-    extensions(("x-roles" = json!(["admin"])), ("x-no-idempotency-key" = json!(true))),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("id" = String, Path, description = "The organisation's id", example = json!(examples::ORGANISATION))),
     request_body = SuspendForm, responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/organisations/{id}/suspend")]
 async fn suspend(
     _: Authorized<Admin>,
     path: Path<String>,
+    idempotency: Idempotency,
     body: Body<SuspendForm>,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
-    let (form, _) = body.check(|_, _| {})?;
+    let (form, fingerprint) = body.check(|_, _| {})?;
     let id = organisation_id_of_path(path.into_inner())?;
     let organisation = id.clone();
-    if service.db.write(move |c| store::suspend(c, &id, &form.reason)).await? {
+    let run = idempotency.run_with_output(&service.db, fingerprint, async || {
+        Ok(move |c: &mut _| {
+            let changed = store::suspend(c, &id, &form.reason)?;
+            Ok((JsonResponse::json(&ActionResult::new("The organisation is suspended."))?, changed))
+        })
+    });
+    let (response, changed) = run.await?;
+    if changed == Some(true) {
         security_event!("organisation_suspended", organisation, "an organisation was suspended");
     }
-    JsonResponse::json(&ActionResult::new("The organisation is suspended."))
+    Ok(response)
 }
 
 /// End the suspension of an organisation
 ///
 /// Its active listings are found again. Ending what is no suspension changes nothing.
 #[utoipa::path(operation_id = "reinstate_organisation", tag = "organisations", security(("bearer" = [])),
-    extensions(("x-roles" = json!(["admin"])), ("x-no-idempotency-key" = json!(true))),
+    extensions(("x-roles" = json!(["admin"]))),
     params(("id" = String, Path, description = "The organisation's id", example = json!(examples::ORGANISATION))),
     responses((status = 200, body = ActionResult), ErrorResponses))]
 #[post("/organisations/{id}/reinstate")]
 async fn reinstate(
     _: Authorized<Admin>,
     path: Path<String>,
+    idempotency: Idempotency,
+    fingerprint: Fingerprint,
     service: Data<Livestock>,
 ) -> Result<JsonResponse, Error> {
     let id = organisation_id_of_path(path.into_inner())?;
     let organisation = id.clone();
-    if service.db.write(move |c| store::reinstate(c, &id)).await? {
+    let run = idempotency.run_with_output(&service.db, fingerprint, async || {
+        Ok(move |c: &mut _| {
+            let changed = store::reinstate(c, &id)?;
+            Ok((JsonResponse::json(&ActionResult::new("The organisation is not suspended."))?, changed))
+        })
+    });
+    let (response, changed) = run.await?;
+    if changed == Some(true) {
         security_event!("organisation_reinstated", organisation, "an organisation was reinstated");
     }
-    JsonResponse::json(&ActionResult::new("The organisation is not suspended."))
+    Ok(response)
 }

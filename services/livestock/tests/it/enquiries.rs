@@ -52,7 +52,10 @@ testkit::on_both! {
         for user in [&buyer, &User::of("mill")] {
             assert_eq!(app.post(&answered).by(user).send().await.error(403), "forbidden");
         }
-        app.post(&answered).by(&farm).send().await.ok();
+        for replayed in ["", "true"] {
+            let reply = app.post(&answered).by(&farm).header("idempotency-key", "k").send().await;
+            assert_eq!((reply.status, reply.header("idempotency-replayed")), (200, replayed));
+        }
         let after = list(&app, &farm, "?f:status=answered").await;
         assert_eq!((after.len(), after[0]["id"].as_str()), (1, Some(id)));
         assert!(after[0]["answeredAtUTC"].is_string());

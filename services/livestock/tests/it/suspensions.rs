@@ -135,6 +135,25 @@ testkit::on_both! {
         assert_eq!(market().await, ["listing.published", "listing.closed"]);
     }
 
+    async fn a_repeat_with_the_same_key_changes_nothing(backend) {
+        let (app, admin) = (start(backend).await, User::admin());
+        let call = async |action: &str, key: &str| {
+            let call = app.post(&format!("/v1/organisations/farm/{action}")).by(&admin);
+            call.header("idempotency-key", key).json(&json!({"reason": "The animals do not exist."})).send().await
+        };
+        let is_suspended = async || {
+            let list = app.get("/v1/organisations?f:status=suspended").by(&admin).send().await.ok();
+            !list.as_array().unwrap().is_empty()
+        };
+        call("suspend", "k").await.ok();
+        call("reinstate", "k").await.ok();
+        assert_eq!(call("suspend", "k").await.header("idempotency-replayed"), "true");
+        assert!(!is_suspended().await);
+        call("suspend", "l").await.ok();
+        assert_eq!(call("reinstate", "k").await.header("idempotency-replayed"), "true");
+        assert!(is_suspended().await);
+    }
+
     async fn suspensions_are_security_events(backend) {
         let database = TestDatabase::new::<Livestock>(backend).await;
         let service = Process::start(env!("CARGO_BIN_EXE_livestock"), &[("DATABASE__URL", &database.url)]);
