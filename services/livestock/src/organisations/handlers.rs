@@ -4,8 +4,8 @@ use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, get, post};
 use common::wire::{ActionResult, Reason};
 use common::{
-    Admin, Authorized, Body, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams, Query,
-    Sorting, organisation_id_of_path, security_event,
+    Admin, Authorized, Body, Error, ErrorResponses, Fingerprint, Idempotency, JsonResponse, ListParams,
+    Query, Sorting, organisation_id_of_path, security_event,
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};

@@ -35,6 +35,9 @@ testkit::on_both! {
         let reply = app.get(&format!("/v1/public/listings/{id}")).send().await;
         assert_eq!(reply.header("cache-control"), "public, max-age=60");
         assert_eq!(reply.header("access-control-allow-origin"), "*");
+        assert_eq!(reply.header("etag"), "\"1\"");
+        let known = app.get(&format!("/v1/public/listings/{id}")).header("if-none-match", "\"1\"").send().await;
+        assert_eq!((known.status, known.header("cache-control")), (304, "public, max-age=60"));
         let mut expected = own.clone();
         for own in ["userId", "isWishlisted"] {
             expected.as_object_mut().unwrap().remove(own);

@@ -6,14 +6,14 @@ use common::system::PublicCall;
 use common::validation::ValidationErrors;
 use common::{
     Error, ErrorResponses, Format, JsonResponse, PageParams, PathId, Query, StreamingResponse, Visitor,
-    Workbook,
+    WithEtag, Workbook,
 };
 
 use super::read::{export, map};
 use super::{PUBLIC_CACHING, check_public_listings};
 use crate::listings::facets::Facets;
 use crate::listings::map::FeatureCollection;
-use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings};
+use crate::listings::public::{PublicListing, PublicSearchParams, show_listings};
 use crate::listings::search::store::find_page;
 use crate::listings::search::{FORMATS, parse_search};
 use crate::listings::store;
@@ -22,23 +22,31 @@ use crate::{Livestock, examples};
 /// Get a public listing
 ///
 /// An active listing as visitors without a token see it. 404 for others, and if the setting `service.public_listings`
-/// is off.
+/// is off. A listing with images is sent also to clients that know its revision, because the links to images expire.
 #[utoipa::path(operation_id = "find_listing", tag = "public listings",
-    params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING))),
-    responses((status = 200, body = PublicListing), ErrorResponses))]
+    params(("id" = String, Path, description = "The listing's id", example = json!(examples::LISTING)),
+        ("If-None-Match" = Option<String>, Header, description = "Revisions that the client knows")),
+    responses(
+        (status = 200, body = PublicListing, headers(("ETag" = String, description = "The revision in quotes"))),
+        (status = 304, description = "The client knows this revision."), ErrorResponses))]
 #[get("/public/listings/{id}")]
 pub(super) async fn find_public_listing(
     visitor: Visitor,
     path: PathId,
     service: Data<Livestock>,
-) -> Result<JsonResponse, Error> {
+) -> Result<Either<JsonResponse, CustomizeResponder<WithEtag>>, Error> {
     check_public_listings(&service)?;
     let id = path.id()?;
     let reader = visitor.clone();
-    let document = service.db.read(move |c| store::find_public(c, &reader, id)).await?;
-    let shown = page_of_public_listings(&visitor, &service.image_links, &[document.0], None).await?;
+    let found = service.db.read(move |c| store::find_public(c, &reader, id)).await?;
+    let (revision, has_files) = (found.revision, !found.files.is_empty());
+    let document = show_listings(&visitor, &service.image_links, vec![found], None).await?.concat();
     let (name, value) = PUBLIC_CACHING;
-    Ok(JsonResponse::raw(shown.concat()).header(name, value))
+    Ok(if has_files {
+        Either::Left(JsonResponse::raw(document).revision(revision).header(name, value))
+    } else {
+        Either::Right(WithEtag { document, revision }.customize().insert_header((name, value)))
+    })
 }
 
 /// The response of a search: listings, or facets with `docs=false`.

@@ -148,8 +148,17 @@ pub(super) async fn page_of_public_listings(
     documents: &[String],
     near: Option<Near>,
 ) -> Result<Vec<String>, Error> {
-    let parsed: Result<Vec<Listing>, _> = documents.iter().map(|text| serde_json::from_str(text)).collect();
-    let listings = parsed?;
+    let listings: Result<_, _> = documents.iter().map(|text| serde_json::from_str(text)).collect();
+    show_listings(visitor, links, listings?, near).await
+}
+
+/// As [`page_of_public_listings`].
+pub(super) async fn show_listings(
+    visitor: &Visitor,
+    links: &ImageLinkClient,
+    listings: Vec<Listing>,
+    near: Option<Near>,
+) -> Result<Vec<String>, Error> {
     let files = listings.iter().flat_map(|listing| &listing.files);
     let ids: Vec<_> = files.filter_map(|file| Id::parse(&file.id)).collect();
     let urls = links.find(&PublicCall::of(visitor), &ids).await;

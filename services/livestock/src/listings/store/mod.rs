@@ -422,17 +422,14 @@ pub(super) fn exists(c: &mut AnyConnection, id: Id) -> Result<bool, Error> {
     Ok(diesel::select(diesel::dsl::exists(listings::table.find(id))).get_result(c)?)
 }
 
-/// Returns the document of an active listing.
+/// Returns an active listing.
 ///
 /// # Errors
 /// 404 if there is no active listing with this id.
-pub(super) fn find_public(c: &mut AnyConnection, visitor: &Visitor, id: Id) -> Result<Json, Error> {
-    visible_to_visitors(visitor)
-        .filter(l::id.eq(id))
-        .select(l::document)
-        .first(c)
-        .optional()?
-        .ok_or(Error::NotFound)
+pub(super) fn find_public(c: &mut AnyConnection, visitor: &Visitor, id: Id) -> Result<Listing, Error> {
+    let found = visible_to_visitors(visitor).filter(l::id.eq(id)).select((l::document, l::revision));
+    let (document, revision) = found.first::<(Json, i64)>(c).optional()?.ok_or(Error::NotFound)?;
+    Listing::parse(&document, revision)
 }
 
 /// Returns the documents of those of these listings that are active, in any order and without what visitors do not see.

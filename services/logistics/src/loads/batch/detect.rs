@@ -38,7 +38,7 @@ impl Detected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence<T> {
     Nothing,
-    /// It can be read in both ways, and is something else in each.
+    /// It can be read in both ways.
     Either,
     Only(T),
 }
@@ -128,10 +128,10 @@ fn date_evidence(text: &str) -> Evidence<DateOrder> {
         return Evidence::Nothing;
     }
     match (DateOrder::Dmy.to_iso(text), DateOrder::Mdy.to_iso(text)) {
-        (Some(dmy), Some(mdy)) if dmy != mdy => Evidence::Either,
+        (Some(_), Some(_)) => Evidence::Either,
         (Some(_), None) => Evidence::Only(DateOrder::Dmy),
         (None, Some(_)) => Evidence::Only(DateOrder::Mdy),
-        _ => Evidence::Nothing,
+        (None, None) => Evidence::Nothing,
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
             ("13/02/2026", Evidence::Only(DateOrder::Dmy)),
             ("02/13/2026 00:00:00", Evidence::Only(DateOrder::Mdy)),
             ("1.2.2026", Evidence::Either),
-            ("03/03/2026", Evidence::Nothing),
+            ("03/03/2026", Evidence::Either),
             ("2026-02-01", Evidence::Nothing),
             ("2026-02-01T09:30:00Z", Evidence::Nothing),
             ("13/13/2026", Evidence::Nothing),
