@@ -13,7 +13,7 @@ use super::read::{export, map};
 use super::{PUBLIC_CACHING, check_public_listings};
 use crate::listings::facets::Facets;
 use crate::listings::map::FeatureCollection;
-use crate::listings::public::{PublicListing, PublicSearchParams, show_listings};
+use crate::listings::public::{PublicListing, PublicSearchParams, page_of_public_listings, show_listings};
 use crate::listings::search::store::find_page;
 use crate::listings::search::{FORMATS, parse_search};
 use crate::listings::store;
