@@ -193,9 +193,14 @@ pub enum HeaderRank {
 #[derive(Debug, Default)]
 pub(crate) struct TableHead {
     pub rank: HeaderRank,
-    /// The index of the header row. Without one, of the first row that is not blank.
+    /// The index of the header row. Without one, of the first row with several cells, because a title has one cell, or
+    /// of the first row that is not blank.
     pub header: usize,
     pub rows: VecDeque<TableRow>,
+}
+
+fn has_several_cells(row: &TableRow) -> bool {
+    row.cells.iter().filter(|cell| !cell.is_blank()).count() > 1
 }
 
 /// Reads the first rows up to one that names all columns. `next` returns the next row, which may be blank.
@@ -207,7 +212,7 @@ fn read_head(
     rank: &dyn Fn(&[Cell]) -> HeaderRank,
 ) -> Result<TableHead, TableError> {
     let mut head = TableHead::default();
-    let mut filled = 0;
+    let (mut filled, mut has_several) = (0, false);
     while head.rank != HeaderRank::All {
         let Some(row) = next()? else { break };
         if row.is_blank() {
@@ -216,8 +221,10 @@ fn read_head(
         }
         let is_late = row.line > HEADER_ROWS && filled > 0;
         let found = if is_late { HeaderRank::None } else { rank(&row.cells) };
-        if found > head.rank || filled == 0 {
+        let is_below_title = !has_several && !is_late && has_several_cells(&row);
+        if found > head.rank || filled == 0 || (head.rank == HeaderRank::None && is_below_title) {
             (head.rank, head.header) = (found, head.rows.len());
+            has_several = has_several_cells(&row);
         }
         head.rows.push_back(row);
         filled += 1;

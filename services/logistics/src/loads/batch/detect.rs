@@ -18,6 +18,8 @@ pub(crate) struct Detected {
     pub(crate) decimal: Option<DecimalSeparator>,
     /// A date could have both orders, and no other one decides.
     pub(crate) asks_date_order: bool,
+    /// A date is the same in both orders, and no other one decides.
+    has_same_dates: bool,
     /// A number could have both separators, and no other one decides.
     pub(crate) asks_decimal: bool,
 }
@@ -25,7 +27,8 @@ pub(crate) struct Detected {
 impl Detected {
     /// Returns how cells are read. What is asked is read in the way in which no text is invalid.
     pub(crate) fn options(self) -> CellOptions {
-        let date_order = if self.asks_date_order { DateOrder::Dmy } else { DateOrder::Iso };
+        let is_either = self.asks_date_order || self.has_same_dates;
+        let date_order = if is_either { DateOrder::Dmy } else { DateOrder::Iso };
         let decimal = if self.asks_decimal { DecimalSeparator::Comma } else { DecimalSeparator::Point };
         CellOptions {
             date_order: self.date_order.unwrap_or(date_order),
@@ -38,26 +41,30 @@ impl Detected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Evidence<T> {
     Nothing,
-    /// It can be read in both ways.
+    /// It is the same in both ways.
+    Same,
+    /// It can be read in both ways, and is something else in each.
     Either,
     Only(T),
 }
 
-/// The texts that demand each of two ways, and whether some could have both.
+/// The texts that demand each of two ways, and whether some could have both or are the same in both.
 #[derive(Debug)]
 struct Votes<T> {
     ways: Vec<(T, usize)>,
     has_either: bool,
+    has_same: bool,
 }
 
 impl<T: Copy + PartialEq> Votes<T> {
     fn new() -> Self {
-        Self { ways: Vec::new(), has_either: false }
+        Self { ways: Vec::new(), has_either: false, has_same: false }
     }
 
     fn add(&mut self, evidence: Evidence<T>) {
         match evidence {
             Evidence::Nothing => {}
+            Evidence::Same => self.has_same = true,
             Evidence::Either => self.has_either = true,
             Evidence::Only(way) => match self.ways.iter_mut().find(|(known, _)| *known == way) {
                 Some((_, count)) => *count += 1,
@@ -119,6 +126,7 @@ pub(crate) fn detect(
         date_order,
         decimal,
         asks_date_order: date_order.is_none() && orders.has_either,
+        has_same_dates: date_order.is_none() && orders.has_same,
         asks_decimal: decimal.is_none() && separators.has_either,
     })
 }
@@ -128,6 +136,7 @@ fn date_evidence(text: &str) -> Evidence<DateOrder> {
         return Evidence::Nothing;
     }
     match (DateOrder::Dmy.to_iso(text), DateOrder::Mdy.to_iso(text)) {
+        (Some(dmy), Some(mdy)) if dmy == mdy => Evidence::Same,
         (Some(_), Some(_)) => Evidence::Either,
         (Some(_), None) => Evidence::Only(DateOrder::Dmy),
         (None, Some(_)) => Evidence::Only(DateOrder::Mdy),
@@ -166,7 +175,7 @@ mod tests {
             ("13/02/2026", Evidence::Only(DateOrder::Dmy)),
             ("02/13/2026 00:00:00", Evidence::Only(DateOrder::Mdy)),
             ("1.2.2026", Evidence::Either),
-            ("03/03/2026", Evidence::Either),
+            ("03/03/2026", Evidence::Same),
             ("2026-02-01", Evidence::Nothing),
             ("2026-02-01T09:30:00Z", Evidence::Nothing),
             ("13/13/2026", Evidence::Nothing),

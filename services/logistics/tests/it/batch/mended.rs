@@ -45,6 +45,10 @@ testkit::on_both! {
         let corrections = json!([{"row": 0, "column": "deliveryDateISO", "value": "2026-03-01"}]).to_string();
         let fields = [&AUTO[..], &[("corrections", &corrections)]].concat();
         assert_eq!(paths(&send_with(&app, &fields, &open).await), ["decimal required"]);
+        // A date that is the same in both orders is read, though it decides nothing.
+        let same = table(&["B;5/5/2026;Feed Wheat;grain;Grain;29"]);
+        let answer = send_with(&app, &AUTO, &same).await.ok();
+        assert_eq!((&answer["count"], answer["recognised"][0].get("dateOrder")), (&json!(1), None));
         // Nothing to decide.
         let plain = table(&["A;2026-03-01;Feed Wheat;grain;Grain;29"]);
         let answer = send_with(&app, &AUTO, &plain).await.ok();
@@ -56,6 +60,9 @@ testkit::on_both! {
         let rows = "Our no.;Day;Crop;organiserId;organiserName;Remark\nA;2026-03-01;Feed Wheat;grain;Grain;x\n;;;;;late\n";
         let reply = send_with(&app, &[], rows).await;
         assert_eq!(reply.json()["body"]["recognised"][0]["headings"][2], json!({"heading": "Crop", "samples": ["Feed Wheat"]}));
+        let reply = send_with(&app, &[], "Loads of March\n\nNo;Day;Crop\nA;2026-03-01;Feed Wheat\n").await;
+        let file = &reply.json()["body"]["recognised"][0];
+        assert_eq!((&file["headerLine"], &file["headings"][2]["heading"]), (&json!(3), &json!("Crop")), "below a title");
         let send_headings = async |headings: &Value| send_with(&app, &[("headings", &headings.to_string())], rows).await;
         let all = json!({"our no": "reference", "DAY": "deliveryDateISO", "crop": "commodityName", "remark": null, "other": "tags"});
         let answer = send_headings(&all).await.ok();
