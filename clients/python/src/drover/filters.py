@@ -20,6 +20,7 @@ LoadSort: TypeAlias = Literal[
     "weight",
     "weightNet",
 ]
+LoadInclude: TypeAlias = Literal["newestNote", "driverIds"]
 ListingSort: TypeAlias = Literal[
     "publishedAt", "createdAt", "price", "distance", "age", "quantity", "organisationName"
 ]
@@ -57,7 +58,7 @@ class LoadSearchFilters(LoadFilters, total=False):
 
     sort_by: Annotated[LoadSort, "sortBy"]
     sort_desc: Annotated[bool, "sortDesc"]
-    include: Literal["newestNote"]
+    include: LoadInclude | Sequence[LoadInclude]
     """Each load has its newest note."""
     columns: Sequence[str]
     """The columns of CSV and XLSX, in this order."""

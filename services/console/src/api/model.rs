@@ -36,8 +36,9 @@ pub(crate) struct Load {
     pub(crate) completed_at: Option<String>,
     #[serde(rename = "updatedAtUTC")]
     pub(crate) updated_at: String,
-    /// Only in a list that asks for it.
+    /// This and the next only in a list that asks for it.
     pub(crate) newest_note: Option<Note>,
+    pub(crate) driver_ids: Vec<String>,
 }
 
 /// A note on a load.

@@ -11,7 +11,7 @@ use crate::fields::Fields;
 use crate::loads::{Kind, ListQuery, sure};
 
 /// An id and a name.
-type Entry = (String, String);
+pub(super) type Entry = (String, String);
 
 async fn read<T: DeserializeOwned>(
     caller: &Caller<'_>,
@@ -44,8 +44,7 @@ pub(super) async fn find_drivers(caller: &Caller<'_>, are_wanted: bool) -> Vec<E
     list_drivers(caller, None).await.map(|reply| reply.value).unwrap_or_default()
 }
 
-/// Returns the ids and names of drivers in the address book, perhaps those that a query finds. There is a next page if
-/// there are more.
+/// Returns the ids and names of drivers in the address book, perhaps those that a query finds.
 pub(super) async fn list_drivers(
     caller: &Caller<'_>,
     query: Option<&str>,

@@ -1,15 +1,12 @@
 //! The board: the loads of a day or a week by haulier or driver, and assigning them.
 
-use std::collections::HashSet;
-
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
-use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::address_book::{find_organisations, list_drivers, with_ids};
+use super::address_book::{Entry, find_organisations, list_drivers, with_ids};
 use super::extract::{Parameters, PostForm};
 use super::load::{find_load, load_path};
 use super::loads::borrowed;
@@ -25,12 +22,8 @@ use crate::views::{Section, page as document};
 
 /// The most loads of a board.
 const MAX_LOADS: usize = 300;
-/// The most drivers whose loads are looked up.
-const MAX_DRIVERS: usize = 30;
 /// The most columns without loads.
 const MAX_EMPTY: usize = 8;
-/// Why it is not known which of the loads of a column have a driver.
-const UNKNOWN: &str = "Not every driver could be looked up. Open a load to see whether it has one.";
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -51,7 +44,7 @@ async fn show(
     let query = BoardQuery::parse(fields, clock);
     let caller = user.caller(&console.api);
     let dates = query.dates(clock);
-    let mut filters = dates.to_vec();
+    let mut filters = [dates.as_slice(), &[("include", "driverIds".to_owned())]].concat();
     if user.is_driver() {
         filters.push(("f:driverId", "me".to_owned()));
     }
@@ -77,14 +70,21 @@ async fn show(
             // The own organisation organises: it is no haulier to send loads to, unless it has some.
             let mut others = organisations;
             others.retain(|(id, _)| !user.person.acts_for(Some(id)));
-            (by_haulier(&loads, &others), others)
+            let find = |load: &Load| {
+                let carrier = load.carrier.iter();
+                carrier.map(|party| (party.id.clone().unwrap_or_default(), party.name.clone())).collect()
+            };
+            (columns(&loads, find, "Done without a haulier", &others), others)
         }
         By::Driver => {
             loads.retain(carries);
             let drivers = optional(list_drivers(&caller, None).await, &mut missing)?;
-            let are_all = drivers.as_ref().is_some_and(|drivers| drivers.next.is_none());
             let drivers = drivers.map(|drivers| drivers.value).unwrap_or_default();
-            (by_driver(&caller, &loads, (&drivers, are_all), &dates).await?, drivers)
+            let find = |load: &Load| {
+                let name = |id| drivers.iter().find(|(known, _)| known == id).map_or(id, |(_, name)| name);
+                load.driver_ids.iter().map(|id| (id.clone(), name(id).clone())).collect()
+            };
+            (columns(&loads, find, "Done without a driver", &drivers), drivers)
         }
     };
     let done = fields.find("done").map(|load| format!("{load} is assigned."));
@@ -126,24 +126,31 @@ pub(super) async fn find_loads(
     }
 }
 
-/// Returns a column for what has no haulier, for each haulier with loads, and for some without.
-fn by_haulier(loads: &[Load], known: &[(String, String)]) -> Vec<Column> {
+/// Returns a column for what nobody has, for each haulier or driver with loads, for what is done without one, and for some
+/// of those who are known and have no loads. `find` returns the ids and names of those who have a load. Hauliers without
+/// an id differ by their names.
+fn columns(
+    loads: &[Load],
+    find: impl Fn(&Load) -> Vec<Entry>,
+    done: &str,
+    known: &[Entry],
+) -> Vec<Column> {
     let mut columns = vec![Column::default()];
     for load in loads {
-        let (id, name) = match &load.carrier {
-            Some(carrier) => (carrier.id.clone().unwrap_or_default(), carrier.name.clone()),
-            None => (String::new(), String::new()),
-        };
-        let index =
-            columns.iter().position(|column| column.id == id && (!id.is_empty() || column.name == name));
-        let index = index.unwrap_or_else(|| {
-            columns.push(Column { id, name, ..Column::default() });
-            columns.len() - 1
-        });
-        columns[index].loads.push(load.clone());
+        let mut found = find(load);
+        if found.is_empty() {
+            found.push(Entry::default());
+        }
+        for (id, name) in found {
+            let is_own = |column: &Column| column.id == id && (!id.is_empty() || column.name == name);
+            match columns.iter_mut().find(|column| is_own(column)) {
+                Some(column) => column.loads.push(load.clone()),
+                None => columns.push(Column { id, name, loads: vec![load.clone()] }),
+            }
+        }
     }
     columns[1..].sort_by_key(|column| column.name.to_lowercase());
-    part_done(&mut columns, "Done without a haulier");
+    part_done(&mut columns, done);
     add_empty(&mut columns, known);
     columns
 }
@@ -154,57 +161,12 @@ fn part_done(columns: &mut Vec<Column>, name: &str) {
     let (done, open): (Vec<_>, Vec<_>) = std::mem::take(&mut columns[0].loads).into_iter().partition(is_done);
     columns[0].loads = open;
     if !done.is_empty() {
-        columns.push(Column::apart(name, "", done));
+        columns.push(Column { name: name.to_owned(), loads: done, ..Column::default() });
     }
-}
-
-/// Returns a column for what has no driver, for what may have one, for each driver with loads, and for some without.
-/// `are_all`: whether these are all drivers of the address book.
-async fn by_driver(
-    caller: &Caller<'_>,
-    loads: &[Load],
-    (drivers, are_all): (&[(String, String)], bool),
-    dates: &[(&'static str, String)],
-) -> Result<Vec<Column>, CallError> {
-    let sent = drivers.iter().take(MAX_DRIVERS).map(|(id, _)| async move {
-        let filters: Vec<_> = dates.iter().cloned().chain([("f:driverId", id.clone())]).collect();
-        find_loads(caller, &filters).await
-    });
-    let mut is_certain = are_all && drivers.len() <= MAX_DRIVERS;
-    let (mut columns, mut without) = (Vec::new(), Vec::new());
-    for (driver, sent) in drivers.iter().zip(join_all(sent).await) {
-        let sent = match sent {
-            Ok(sent) => sent,
-            Err(CallError::LoggedOut) => return Err(CallError::LoggedOut),
-            Err(_) => {
-                is_certain = false;
-                continue;
-            }
-        };
-        is_certain &= sent.next.is_none();
-        let ids: HashSet<&str> = sent.value.iter().map(|load| load.id.as_str()).collect();
-        let own: Vec<Load> = loads.iter().filter(|load| ids.contains(load.id.as_str())).cloned().collect();
-        if own.is_empty() {
-            without.push(driver.clone());
-        } else {
-            columns.push(Column { id: driver.0.clone(), name: driver.1.clone(), loads: own, note: "" });
-        }
-    }
-    let is_sent = |load: &Load| columns.iter().any(|column| column.loads.iter().any(|own| own.id == load.id));
-    let others: Vec<Load> = loads.iter().filter(|load| !is_sent(load)).cloned().collect();
-    // Unless every driver was looked up, a load that seems to have none may have one.
-    let (unassigned, unknown) = if is_certain { (others, Vec::new()) } else { (Vec::new(), others) };
-    if !unknown.is_empty() {
-        columns.insert(0, Column::apart("Driver not known", UNKNOWN, unknown));
-    }
-    columns.insert(0, Column { loads: unassigned, ..Column::default() });
-    part_done(&mut columns, "Done without a driver");
-    add_empty(&mut columns, &without);
-    Ok(columns)
 }
 
 /// Adds columns to which loads can be dragged.
-fn add_empty(columns: &mut Vec<Column>, known: &[(String, String)]) {
+fn add_empty(columns: &mut Vec<Column>, known: &[Entry]) {
     let empty: Vec<_> = known
         .iter()
         .filter(|(id, _)| !columns.iter().any(|column| column.id == *id))

@@ -20,16 +20,9 @@ pub(crate) struct Column {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) loads: Vec<Load>,
-    /// What there is to know about it; empty if there is nothing.
-    pub(crate) note: &'static str,
 }
 
 impl Column {
-    /// Returns a column to which no loads are assigned.
-    pub(crate) fn apart(name: &str, note: &'static str, loads: Vec<Load>) -> Self {
-        Self { id: String::new(), name: name.to_owned(), loads, note }
-    }
-
     /// Returns true if loads can be dropped here: not for a haulier without an id, which nobody has access to, and not
     /// in columns apart.
     fn is_target(&self) -> bool {
@@ -107,7 +100,7 @@ impl BoardView<'_> {
     }
 
     fn column(&self, column: &Column) -> Markup {
-        let Column { id, name, loads, note } = column;
+        let Column { id, name, loads } = column;
         let planned: f64 = loads.iter().filter_map(|load| load.weight).map(Weight::tonnes).sum();
         let is_named = !name.is_empty();
         html! {
@@ -125,7 +118,6 @@ impl BoardView<'_> {
                         a href=(with_query("/board/sheet", &pairs)) { "Print" span.hidden { " the loads of " (name) } }
                     }
                 }
-                @if !note.is_empty() { p.muted { (note) } }
                 @for load in loads { (self.card(load, column)) }
                 @if loads.is_empty() { p.muted { "Nothing." } }
             }
@@ -135,14 +127,7 @@ impl BoardView<'_> {
     fn card(&self, load: &Load, column: &Column) -> Markup {
         let places =
             [&load.pickup_postcode, &load.dropoff_postcode].map(|place| place.as_deref().unwrap_or("?"));
-        let can_change = match self.by {
-            By::Haulier => load.status == "upcoming",
-            // Only what is done already stands apart without a note.
-            By::Driver => {
-                (column.is_target() || !column.note.is_empty())
-                    && ["upcoming", "collected"].contains(&load.status.as_str())
-            }
-        };
+        let can_change = load.status == "upcoming" || self.by == By::Driver && load.status == "collected";
         let may_assign = self.may_write && can_change;
         html! {
             article.card draggable=[may_assign.then_some("true")] data-load=(load.id) {

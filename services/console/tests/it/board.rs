@@ -94,7 +94,7 @@ fn a_haulier_assigns_loads_to_drivers() {
         let removal = [("id", id.as_str()), ("from", "dai"), ("to", "nobody of the book"), ("remove", "on")];
         let reply = browser.send_form(&page, "/board/assign", &removal).await;
         assert_eq!(reply.status, 303, "{}", reply.text);
-        // Not every driver of a long address book is looked up. What seems to have none can be assigned all the same.
+        // What has no driver is known, however many drivers there are.
         let busy = [
             office.create_load(&json!({"reference": "A"})).await,
             office.create_load(&json!({"reference": "B"})).await,
@@ -104,9 +104,11 @@ fn a_haulier_assigns_loads_to_drivers() {
             office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
         }
         let page = browser.get("/board?day=2026-08-03").await;
-        let (_, unknown) = page.text.split_once("Driver not known").unwrap();
-        let unknown = unknown.split("</section>").next().unwrap();
-        assert!(unknown.contains("draggable=\"true\"") && unknown.contains(">Assign<"), "{unknown}");
+        let (_, columns) = page.text.split_once("No driver yet").unwrap();
+        let (open, others) = columns.split_once("</section>").unwrap();
+        assert!(open.contains(">BG-1<") && open.contains(">Assign<"), "{open}");
+        assert!(!open.contains(">A<") && !others.contains(">BG-1<"), "{columns}");
+        assert_eq!(others.matches("name=\"from\" value=\"driver-").count(), 32, "{others}");
         assert_eq!(assign(&page, "", "dai").await.status, 303);
         // Viewers of nothing see nothing.
         let stranger = office.browser("silas").await;

@@ -67,7 +67,7 @@ fn store_cancelled(
         load.revise();
     }
     let ids: Vec<Id> = loads.iter().map(|load| load.id).collect();
-    let drivers: HashMap<Id, Vec<String>> = store::drivers_of(c, &ids)?;
+    let drivers: HashMap<Id, Vec<String>> = store::drivers_of(c, &ids, None)?;
     let none = Vec::new();
     let cancelled = loads.iter().map(|load| NewNotification {
         sender_id: caller.organisation_id_or_empty(),

@@ -431,6 +431,7 @@ impl SharedFields {
             created_by: CreatedBy::of(caller),
             batch_id: None,
             newest_note: None,
+            driver_ids: None,
             warnings: Vec::new(),
         })
     }

@@ -81,7 +81,7 @@ use Editor::{Carrier, Manager, Nobody};
 use Sample::Empty;
 
 /// All members. Columns have this order.
-pub(crate) const MEMBERS: [Member; 37] = [
+pub(crate) const MEMBERS: [Member; 38] = [
     member("id", Nobody).exported(|load| text(&load.id)),
     member("reference", Manager).required().in_history(|load| Some(json!(load.reference))).stored(
         Kind::Text,
@@ -203,6 +203,7 @@ pub(crate) const MEMBERS: [Member; 37] = [
     member("createdBy", Nobody),
     member("batchId", Nobody),
     member("newestNote", Nobody),
+    member("driverIds", Nobody),
     member("warnings", Nobody),
 ];
 
@@ -481,6 +482,7 @@ mod tests {
             created_by: maybe(random, |random| CreatedBy { organisation_id: text(random) }),
             batch_id: maybe(random, |_| Id::new()),
             newest_note: None,
+            driver_ids: None,
             warnings: Vec::new(),
         }
     }

@@ -116,6 +116,11 @@ pub struct Load {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub newest_note: Option<Box<NewestNote>>,
+    /// The ids of the drivers to whom the load was sent and whom the caller can list. Only in a search with
+    /// `include=driverIds`, and never stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub driver_ids: Option<Vec<String>>,
     /// What looks wrong about a new load, an edit, a collection, a proof of delivery or its correction. Only in the
     /// response to these, and never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -164,6 +164,42 @@ testkit::on_both! {
         }
     }
 
+    async fn searches_show_the_drivers_that_the_caller_can_list(backend) {
+        let app = app(backend).await;
+        let (grain, haul, fast, dai) = (User::of("grain"), User::of("haul"), User::of("fast"), User::individual("dai"));
+        let (id, other) = (create_load(&app).await, create_load(&app).await);
+        let send = async |user: &User, driver: &str| {
+            let form = json!({"loadId": id, "driverId": driver});
+            app.post("/v1/loads/send-to-driver").by(user).json(&form).send().await.ok();
+        };
+        let drivers = async |user: &User, query: &str| {
+            let found = app.get(&format!("/v1/loads?sortBy=createdAt&{query}")).by(user).send().await.ok();
+            found.as_array().unwrap().iter().map(|load| load["driverIds"].clone()).collect::<Vec<_>>()
+        };
+        let query = "include=driverIds";
+        send(&haul, "eve").await;
+        send(&haul, "dai").await;
+        for user in [&grain, &haul, &User::admin()] {
+            assert_eq!(drivers(user, query).await, [json!(["dai", "eve"]), json!([])]);
+        }
+        assert_eq!(drivers(&haul, &format!("{query}&f:id={other}")).await, [json!([])]);
+        assert_eq!(drivers(&haul, &format!("{query}&limit=1")).await, [json!(["dai", "eve"])]);
+        assert_eq!(drivers(&haul, "include=newestNote,driverIds").await[0], json!(["dai", "eve"]));
+        assert_eq!(drivers(&haul, "include=newestNote").await, [Value::Null, Value::Null]);
+        assert_eq!(drivers(&dai, &format!("{query}&f:driverId=me")).await, [Value::Null], "not who else drives it");
+
+        // The next carrier does not learn to whom the load was sent before.
+        send(&grain, "organisers").await;
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        patch(&app, &grain, &id, &json!({"carrierId": "fast"})).await.ok();
+        assert_eq!(drivers(&fast, query).await, [json!([])]);
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        send(&fast, "new").await;
+        assert_eq!(drivers(&fast, query).await, [json!(["new"])]);
+        assert_eq!(drivers(&grain, query).await, [json!(["new", "organisers"]), json!([])]);
+        assert_eq!(drivers(&haul, query).await, [json!([])], "of the load that it still carries");
+    }
+
     async fn a_load_has_at_most_20_drivers_on_pages(backend) {
         let app = app(backend).await;
         let (id, haul) = (create_load(&app).await, User::of("haul"));

@@ -276,6 +276,23 @@ fn notes_of_a_page_are_read_together() {
     });
 }
 
+/// The drivers of a page are found with one statement, whatever the number of loads and the length of their histories.
+#[test]
+fn drivers_of_a_page_are_read_together() {
+    testkit::block_on(async {
+        let app = app(Backend::Sqlite).await;
+        create_load(&app).await;
+        create_load(&app).await;
+        app.record_statements();
+        app.get("/v1/loads?include=driverIds").by(&User::of("haul")).send().await.ok();
+        let statements = app.take_statements();
+        let found: Vec<_> = statements.iter().filter(|sql| sql.contains("load_drivers")).collect();
+        assert_eq!(found.len(), 1, "{statements:#?}");
+        let plan = app.query_plan(found[0]);
+        assert!(plan.contains("load_events_") && !plan.contains("SCAN"), "{plan}");
+    });
+}
+
 /// Whether a carrier reads a notification is found in an index, whatever the length of the history of its load.
 #[test]
 fn notifications_of_carriers_need_no_history() {

@@ -59,6 +59,8 @@ pub(crate) struct LoadSearch {
     pub(crate) count: bool,
     /// True if each load has its newest note.
     pub(crate) with_notes: bool,
+    /// True if each load has the ids of its drivers.
+    pub(crate) with_drivers: bool,
     /// The columns of an export. Empty for all.
     pub(crate) columns: Vec<String>,
     /// The format of the response.
@@ -102,6 +104,7 @@ impl LoadSearch {
             page: PageRequest { limit: format.max_rows(), offset: 0, after: None },
             count: false,
             with_notes: false,
+            with_drivers: false,
             columns: Vec::new(),
             format,
         }

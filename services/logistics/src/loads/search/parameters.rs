@@ -29,9 +29,10 @@ pub(crate) struct LoadSearchParams {
     /// `weightNet`; by default newest first.
     #[param(schema_with = sort_by)]
     sort_by: Option<String>,
-    /// `newestNote`: each load has the newest note that the caller can read. JSON only.
+    /// What each load has besides, in JSON; repeated or comma-separated. `newestNote`: the newest note that the caller
+    /// can read. `driverIds`: the drivers to whom it was sent; not with `f:driverId=me`.
     #[param(inline)]
-    include: Option<Include>,
+    include: Vec<Include>,
     /// The columns of CSV and XLSX, in this order; by default all. Repeated or comma-separated.
     #[param(schema_with = columns)]
     columns: Vec<String>,
@@ -40,10 +41,11 @@ pub(crate) struct LoadSearchParams {
     filters: LoadFilters,
 }
 
-#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 enum Include {
     NewestNote,
+    DriverIds,
 }
 
 /// The filters of the search (docs/api/loads.md).
@@ -148,7 +150,8 @@ impl LoadSearchParams {
         let (format, page) = self.page.parse(accepted, &sorting, errors);
         let filters = self.filters.parse(format, errors);
         LoadSearch {
-            with_notes: self.include.is_some(),
+            with_notes: self.include.contains(&Include::NewestNote),
+            with_drivers: self.include.contains(&Include::DriverIds),
             columns: self.columns.clone(),
             sorting,
             page,

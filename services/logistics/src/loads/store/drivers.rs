@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use common::{Error, PageRequest, Reason};
+use common::{Caller, Error, PageRequest, Reason};
 use database::{AnyConnection, Id, Timestamp, shared_now};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{Bool, Text};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,6 +24,10 @@ const SENDINGS: Rate = Rate {
     maximum: 600,
     period: Duration::from_secs(600),
 };
+
+/// The condition that a load was sent to a driver after it got its carrier.
+const SENT_SINCE_CARRIER: &str = "NOT EXISTS (SELECT 1 FROM load_events WHERE load_events.load_id = load_drivers.load_id \
+     AND (sent_at IS NULL OR load_events.at > sent_at) AND (changes -> 'carrierId') IS NOT NULL)";
 
 /// A driver to whom a load was sent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -74,11 +78,22 @@ pub(crate) fn driver_ids(c: &mut AnyConnection, load: Id) -> Result<Vec<String>,
     Ok(d::load_drivers.filter(d::load_id.eq(load)).order(d::driver_id).select(d::driver_id).load(c)?)
 }
 
-/// Returns the ids of the drivers of loads, by load.
-pub(crate) fn drivers_of(c: &mut AnyConnection, loads: &[Id]) -> Result<HashMap<Id, Vec<String>>, Error> {
-    let all = d::load_drivers.filter(d::load_id.eq_any(loads)).order((d::load_id, d::driver_id));
+/// Returns the ids of the drivers of loads, by load. With a reader, only of those whom it can list: a carrier does not
+/// learn to whom a load was sent before it got the load.
+pub(crate) fn drivers_of(
+    c: &mut AnyConnection,
+    loads: &[Id],
+    reader: Option<&Caller>,
+) -> Result<HashMap<Id, Vec<String>>, Error> {
+    let mut found = d::load_drivers.filter(d::load_id.eq_any(loads)).into_boxed();
+    if let Some(caller) = reader.filter(|caller| !caller.admin) {
+        let organised = sql::<Bool>("EXISTS (SELECT 1 FROM loads WHERE id = load_drivers.load_id AND organiser_id = ");
+        let organised = organised.bind::<Text, _>(caller.organisation_id_or_empty()).sql(")");
+        found = found.filter(organised.or(sql::<Bool>(SENT_SINCE_CARRIER)));
+    }
+    let found = found.order((d::load_id, d::driver_id)).select((d::load_id, d::driver_id));
     let mut drivers: HashMap<Id, Vec<String>> = HashMap::new();
-    for (load, driver) in all.select((d::load_id, d::driver_id)).load::<(Id, String)>(c)? {
+    for (load, driver) in found.load::<(Id, String)>(c)? {
         drivers.entry(load).or_default().push(driver);
     }
     Ok(drivers)

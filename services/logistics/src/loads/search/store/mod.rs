@@ -7,10 +7,11 @@ use common::{Caller, Error, IdBatch, PageRequest, ResultPage};
 use database::search::{MergedQuery, RowSortKey, SortKey};
 use database::{AnyConnection, Database, Id, Json};
 use diesel::prelude::*;
+use serde::Serialize;
 
 use super::{DriverFilter, LoadSearch};
 use crate::loads::history::{NoteReader, newest_notes};
-use crate::loads::store::{LoadQuery, Role, visible};
+use crate::loads::store::{LoadQuery, Role, drivers_of, visible};
 use crate::schema::loads::dsl as l;
 use plan::{SearchPlan, at_dates, matches, roles};
 pub(crate) use summary::summarize;
@@ -51,34 +52,49 @@ pub(crate) fn read_page(
     };
     let ids: Vec<Id> = rows.iter().map(|(_, (_, id))| *id).collect();
     let mut rows = ResultPage::new(rows, page, &search.sorting);
-    if search.with_notes {
-        append_notes(c, caller, search, (&ids, &mut rows.documents))?;
-    }
+    append_included(c, caller, search, (&ids, &mut rows.documents))?;
     if search.count {
         rows.total = Some(count_matches(c, caller, search, &plan)?);
     }
     Ok(rows)
 }
 
-/// Appends their newest notes to the documents of loads, with one query for all of them.
-fn append_notes(
+/// Appends what the search includes to the documents of loads: notes and drivers, each read for all loads together.
+fn append_included(
     c: &mut AnyConnection,
     caller: &Caller,
     search: &LoadSearch,
     (ids, documents): (&[Id], &mut [String]),
 ) -> Result<(), Error> {
-    let reader = match (&search.driver, caller.admin) {
-        (Some(DriverFilter::Caller), _) => NoteReader::Driver(&caller.user_id),
-        (_, true) => NoteReader::Admin,
-        _ => NoteReader::Party(caller.organisation_id_or_empty()),
-    };
-    let notes = newest_notes(c, ids, reader)?;
-    for (id, document) in ids.iter().zip(documents) {
-        let Some(note) = notes.get(id) else { continue };
-        let note = Json::of(note)?;
-        document.truncate(document.trim_end().len() - 1);
-        document.extend([",\"newestNote\":", &note.0, "}"]);
+    let is_driver = search.driver == Some(DriverFilter::Caller);
+    if search.with_notes {
+        let reader = match (is_driver, caller.admin) {
+            (true, _) => NoteReader::Driver(&caller.user_id),
+            (_, true) => NoteReader::Admin,
+            _ => NoteReader::Party(caller.organisation_id_or_empty()),
+        };
+        let notes = newest_notes(c, ids, reader)?;
+        for (id, document) in ids.iter().zip(&mut *documents) {
+            if let Some(note) = notes.get(id) {
+                append(document, "newestNote", note)?;
+            }
+        }
     }
+    // A driver does not learn who else drives a load.
+    if search.with_drivers && !is_driver {
+        let drivers = drivers_of(c, ids, Some(caller))?;
+        for (id, document) in ids.iter().zip(documents) {
+            append(document, "driverIds", drivers.get(id).unwrap_or(&Vec::new()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends a member to a JSON object.
+fn append(document: &mut String, name: &str, value: &impl Serialize) -> Result<(), Error> {
+    let value = Json::of(value)?;
+    document.truncate(document.trim_end().len() - 1);
+    document.extend([",\"", name, "\":", &value.0, "}"]);
     Ok(())
 }
 
