@@ -51,6 +51,8 @@ class LoadFilters(TypedDict, total=False):
     """The last delivery date, included."""
     overdue: bool
     awaits_acceptance: Annotated[bool, "awaitsAcceptance"]
+    weight_differs_by_percent: Annotated[int, "weightDiffersByPercent"]
+    """Completed loads whose net weight differs by more than this from the collected or else the agreed weight."""
 
 
 class LoadSearchFilters(LoadFilters, total=False):

@@ -6,24 +6,23 @@ use chrono::{DateTime, Days, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::Value;
 
+use super::loads::borrowed;
 use super::{html, optional, see_other};
 use crate::Console;
 use crate::api::model::{FeedEvent, FeedPage, Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
 use crate::format::{Clock, monday, number};
 use crate::user::{Failure, User};
-use crate::views::load::{TOLERANCE, deviation};
+use crate::views::load::TOLERANCE;
 use crate::views::today::{DAYS, Shown, Tile, TodayView, Waiting};
 use crate::views::{Position, Section, page as document};
 
 /// Rejected loads that the page names.
 const MAX_REJECTED: &str = "5";
-/// The days before today whose deliveries the page searches for weights outside the tolerance, and the most loads: the
-/// API has no filter for them.
+/// The days before today whose deliveries count as outside the tolerance, and the most that the page names.
 const PROVEN_DAYS: u64 = 6;
-const MAX_PROVEN: &str = "100";
-/// Loads outside the tolerance that the page names.
-const MAX_OUTSIDE: usize = 5;
+const MAX_OUTSIDE: &str = "5";
+const OUTSIDE: &str = "Outside tolerance, 7 days";
 /// The newest events that the page shows.
 const NEWEST: &str = "5";
 /// The newest notes among which the page looks for those of others, their age in days, and the most that it names.
@@ -58,15 +57,26 @@ impl TileQuery {
         Self { label, list: on(name), parameters: on(parameter) }
     }
 
+    /// The loads of the last days whose delivered weight is outside the tolerance.
+    fn outside(clock: Clock, today: NaiveDate) -> Self {
+        let since = today - Days::new(PROVEN_DAYS);
+        let (completed, percent) = (|| "completed".to_owned(), TOLERANCE.to_string());
+        let list = vec![("status", completed()), ("differs", percent.clone()), ("from", since.to_string())];
+        let parameters = vec![
+            ("f:status", completed()),
+            ("weightDiffersByPercent", percent),
+            ("startDateISO", clock.from(since)),
+        ];
+        Self { label: OUTSIDE, list, parameters }
+    }
+
     async fn sums(&self, caller: &Caller<'_>, further: &[(&str, &str)]) -> Result<Reply<Summary>, CallError> {
-        let own = self.parameters.iter().map(|(name, value)| (*name, value.as_str()));
-        let query: Vec<_> = own.chain(further.iter().copied()).collect();
+        let query = [borrowed(&self.parameters), further.to_vec()].concat();
         caller.get(Service::Logistics, "/v1/loads/summary", &query).await
     }
 
     fn path(&self) -> String {
-        let list: Vec<_> = self.list.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        with_query("/loads", &list)
+        with_query("/loads", &borrowed(&self.list))
     }
 }
 
@@ -77,35 +87,23 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     let caller = user.caller(&console.api);
     let clock = console.clock;
     let today = clock.today();
-    let week = (monday(today), monday(today) + Days::new(6));
-    let last_week = (week.0 - Days::new(7), today - Days::new(7));
-    let queries = [
-        TileQuery::statuses("Due today", &["upcoming", "collected"], (clock, Some((today, today)))),
-        TileQuery::statuses("On the road", &["collected"], (clock, None)),
-        TileQuery::flag("Overdue", "overdue", "overdue"),
-        TileQuery::flag("Awaiting acceptance", "awaiting", "awaitsAcceptance"),
-        TileQuery::statuses("Delivered this week", &["completed"], (clock, Some(week))),
-    ];
+    let last_week = (monday(today) - Days::new(7), today - Days::new(7));
+    let queries = tiles(clock, today);
     let before = TileQuery::statuses("", &["completed"], (clock, Some(last_week)));
     let days = TileQuery::statuses("", &["completed"], (clock, Some((today - Days::new(DAYS - 1), today))));
     let rejected = [("f:status", "rejected"), ("limit", MAX_REJECTED)];
-    let since = clock.from(today - Days::new(PROVEN_DAYS));
-    let proven = [
-        ("f:status", "completed"),
-        ("startDateISO", since.as_str()),
-        ("sortBy", "deliveryDateISO"),
-        ("sortDesc", "true"),
-        ("limit", MAX_PROVEN),
-    ];
+    let outside = TileQuery::outside(clock, today).parameters;
+    let newest_first = [("sortBy", "deliveryDateISO"), ("sortDesc", "true"), ("limit", MAX_OUTSIDE)];
+    let outside = [borrowed(&outside), newest_first.to_vec()].concat();
 
     let at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let noted = [("newest", NEWEST_NOTES), ("f:type", "load.noted")];
-    let (tiles, before, days, rejected, proven, waiting, newest, noted) = futures_util::join!(
+    let (sums, before, days, rejected, outside, waiting, newest, noted) = futures_util::join!(
         join_all(queries.iter().map(|query| query.sums(&caller, &[]))),
         before.sums(&caller, &[]),
         days.sums(&caller, &[("groupBy", "day")]),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &rejected),
-        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &proven),
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &outside),
         find_waiting(&caller, user.person.is_admin),
         caller.get::<FeedPage>(Service::Logistics, "/v1/events", &[("newest", NEWEST)]),
         caller.get::<FeedPage>(Service::Logistics, "/v1/events", &noted),
@@ -113,15 +111,13 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     let mut missing = Vec::new();
     let before = optional(before, &mut missing)?.map(|reply| reply.value.total);
     let mut shown = Vec::new();
-    for (query, sums) in queries.iter().zip(tiles) {
+    for (query, sums) in queries.iter().zip(sums) {
         let sums = optional(sums, &mut missing)?.map(|reply| reply.value.total);
         shown.push(Tile { label: query.label, path: query.path(), sums, shown: kind(query.label, before) });
     }
     let days = optional(days, &mut missing)?.map(|reply| reply.value.groups);
     let rejected = optional(rejected, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
-    let mut outside = optional(proven, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
-    outside.retain(|load| deviation(load).is_some_and(|(percent, ..)| percent.abs() > TOLERANCE));
-    outside.truncate(MAX_OUTSIDE);
+    let outside = optional(outside, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
     let newest = optional(newest, &mut missing)?.map(|reply| reply.value);
     let noted = optional(noted, &mut missing)?.map(|reply| reply.value.events).unwrap_or_default();
     let position = newest.as_ref().map(|page| Position { cursor: page.cursor.clone(), at });
@@ -150,9 +146,22 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     Ok(html(&document(&user, Section::Today, "Today", &view.markup())))
 }
 
+/// Returns the tiles in their order.
+fn tiles(clock: Clock, today: NaiveDate) -> [TileQuery; 6] {
+    let week = (monday(today), monday(today) + Days::new(6));
+    [
+        TileQuery::statuses("Due today", &["upcoming", "collected"], (clock, Some((today, today)))),
+        TileQuery::statuses("On the road", &["collected"], (clock, None)),
+        TileQuery::flag("Overdue", "overdue", "overdue"),
+        TileQuery::flag("Awaiting acceptance", "awaiting", "awaitsAcceptance"),
+        TileQuery::outside(clock, today),
+        TileQuery::statuses("Delivered this week", &["completed"], (clock, Some(week))),
+    ]
+}
+
 fn kind(label: &str, last_week: Option<Sums>) -> Shown {
     match label {
-        "Overdue" => Shown::Problem,
+        "Overdue" | OUTSIDE => Shown::Problem,
         "Delivered this week" => Shown::Delivered(
             last_week
                 .map_or_else(String::new, |sums| format!("last week by now {} t", number(sums.weight_net))),

@@ -25,7 +25,7 @@ const fn filter(name: &'static str, parameter: &'static str, label: &'static str
     Filter { name, parameter, label }
 }
 
-const FILTERS: [Filter; 14] = [
+const FILTERS: [Filter; 15] = [
     filter("q", "query", "Words"),
     filter("status", "f:status", "Status"),
     filter("carrier", "f:carrierId", "Haulier"),
@@ -40,6 +40,7 @@ const FILTERS: [Filter; 14] = [
     filter("to", "endDateISO", "To"),
     filter("overdue", "overdue", "Overdue"),
     filter("awaiting", "awaitsAcceptance", "Awaiting acceptance"),
+    filter("differs", "weightDiffersByPercent", "Delivered outside, %"),
 ];
 
 /// The filters that name organisations and drivers.

@@ -12,8 +12,8 @@ use crate::format::{Clock, difference, number, tonnes};
 use crate::loads::{Action, LIST, ListQuery};
 use crate::user::User;
 
-/// The tolerance of weights that the page marks, in per cent.
-pub(crate) const TOLERANCE: f64 = 2.0;
+/// The tolerance of weights that pages mark, in per cent.
+pub(crate) const TOLERANCE: u32 = 2;
 
 /// What the page shows besides the load. What its reader may not see, or what is away, is absent.
 pub(crate) struct LoadView<'a> {
@@ -127,9 +127,9 @@ impl LoadView<'_> {
                                 (weights_row("Delivered", delivered, load.weight_gross, load.weight_tare))
                             }
                         }
-                        @if let Some((percent, text, than)) = deviation(load) {
-                            p.num.late[percent.abs() > TOLERANCE] { (text) " against what was " (than) }
-                            @if percent.abs() > TOLERANCE {
+                        @if let Some((is_outside, text, than)) = deviation(load) {
+                            p.num.late[is_outside] { (text) " against what was " (than) }
+                            @if is_outside {
                                 p.note { "Outside " (TOLERANCE) " % of what was " (than) "." }
                             }
                         }
@@ -320,13 +320,14 @@ impl LoadView<'_> {
     }
 }
 
-/// Returns how the delivered weight differs from what was collected or else planned: in per cent, as text, and which of
-/// the two it is.
-pub(crate) fn deviation(load: &Load) -> Option<(f64, String, &'static str)> {
+/// Returns how the delivered weight differs from what was collected or else planned: whether it is outside the
+/// tolerance, the difference as text, and which of the two it is.
+pub(crate) fn deviation(load: &Load) -> Option<(bool, String, &'static str)> {
     let delivered = load.weight_net.filter(|_| load.status == "completed")?;
     let collected = load.collection.as_ref().and_then(|collection| collection.weight_net);
     let (percent, text) = difference(collected.or(load.weight)?, delivered);
-    Some((percent, text, if collected.is_some() { "collected" } else { "planned" }))
+    let is_outside = percent.abs() > f64::from(TOLERANCE);
+    Some((is_outside, text, if collected.is_some() { "collected" } else { "planned" }))
 }
 
 /// Returns a value of the history as people read it; `None` if there is none.

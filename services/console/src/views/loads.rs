@@ -5,10 +5,11 @@ use maud::{Markup, html};
 
 use super::forms::{other_notices, who_field};
 use super::layout::{Position, form_token, live, module, status};
+use super::load::deviation;
 use crate::api::FieldError;
 use crate::api::model::{ActionResult, ActionResults, Load, Named, Note, Party, Summary, Weight};
 use crate::fields::Fields;
-use crate::format::{Clock, difference, number, tonnes, typed_date};
+use crate::format::{Clock, number, tonnes, typed_date};
 use crate::loads::{COLUMNS, LIST, ListQuery, SORTS, STATUSES};
 use crate::user::User;
 
@@ -159,6 +160,7 @@ impl ListView<'_> {
             "week",
             "overdue",
             "awaiting",
+            "differs",
             "driver",
             "creator",
         ];
@@ -189,7 +191,9 @@ impl ListView<'_> {
                     }
                 }
             }
-            div.field { label for="q-tag" { "Tag" } input #q-tag name="tag" value=(value("tag")); }
+            @for (name, label) in [("tag", "Tag"), ("differs", "Delivered outside, %")] {
+                div.field { label for={ "q-" (name) } { (label) } input id={ "q-" (name) } name=(name) value=(value(name)); }
+            }
             @for (name, label) in [("week", "Week of"), ("from", "Delivery from"), ("to", "Delivery until")] {
                 div.field {
                     label for={ "q-" (name) } { (label) }
@@ -338,10 +342,7 @@ impl ListView<'_> {
                             // Narrow windows have no column for it.
                             None => { span.planned { (tonnes(load.weight)) " planned" } span { "–" } },
                         }
-                        @if let (Some(planned), Some(net)) = (load.weight, load.weight_net) {
-                            @let (percent, text) = difference(planned, net);
-                            @if percent.abs() > 5.0 { span.sub.late { (text) } }
-                        }
+                        @if let Some((true, text, _)) = deviation(load) { span.sub.late { (text) } }
                     }
                 }
             }

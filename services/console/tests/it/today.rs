@@ -25,6 +25,14 @@ fn what_needs_somebody_is_named_and_linked() {
         let (_, needs) = page.split_once("Needs somebody").unwrap();
         assert!(needs.contains("SHORT") && needs.contains("\u{2212}1.90 t"), "{needs}");
         assert!(!needs.contains("RIGHT") && !needs.contains("OLD"), "within the tolerance, or old: {needs}");
+        // The tile and its list agree.
+        let (before, after) = page.split_once("<small>Outside tolerance, 7 days</small><b>").unwrap();
+        assert!(after.starts_with("1</b>"), "{after}");
+        let (_, list) = before.rsplit_once("href=\"").unwrap();
+        let list = list.split('"').next().unwrap().replace("&amp;", "&");
+        let list = office.browser("owen").await.get(&list).await.ok();
+        assert!(list.contains("Delivered outside, %: 2") && list.contains(">SHORT</a>"), "{list}");
+        assert!(list.contains("1 load<") && !list.contains(">RIGHT</a>"), "{list}");
         assert!(page.contains("data-live=\"*\""), "{page}");
 
         let listing = create_listing(&office, "sheep", &json!({})).await;

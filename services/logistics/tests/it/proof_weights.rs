@@ -84,6 +84,45 @@ testkit::on_both! {
         assert_eq!(prove(&app, &haul, &id, &weights(900.0, None, None)).await.ok().get("warnings"), None);
     }
 
+    async fn searches_and_sums_find_weights_that_differ(backend) {
+        let app = app(backend).await;
+        let haul = User::of("haul");
+        for (reference, agreed, collected, net) in [
+            ("2 %", Some(30.0), None, Some(30.6)), ("above", Some(30.0), None, Some(30.6001)),
+            ("below", Some(30.0), None, Some(29.3999)), ("as collected", Some(30.0), Some(33.0), Some(33.1)),
+            ("lost", Some(30.0), Some(33.0), Some(30.0)), ("2 % of collected", None, Some(29.02), Some(29.6004)),
+            ("nothing to compare", None, None, Some(30.0)), ("same", Some(30.0), None, Some(30.0)), ("open", Some(30.0), Some(9.0), None),
+        ] {
+            let form = with(with(carrier_form(), "weight", json!(agreed)), "reference", json!(reference));
+            let load = app.post("/v1/loads/carrier").by(&haul).json(&form).send().await.ok();
+            let id = load["id"].as_str().unwrap();
+            if let Some(collected) = collected {
+                let form = json!({"weightNet": collected});
+                app.post(&format!("/v1/loads/{id}/collection")).by(&haul).json(&form).send().await.ok();
+            }
+            if let Some(net) = net {
+                prove(&app, &haul, id, &weights(net, None, None)).await.ok();
+            }
+        }
+        let all = ["2 %", "2 % of collected", "above", "as collected", "below", "lost"];
+        for (query, expected) in [
+            ("weightDiffersByPercent=2", &["above", "below", "lost"][..]), ("weightDiffersByPercent=0", &all),
+            ("weightDiffersByPercent=2&f:status=upcoming,collected", &[]), ("weightDiffersByPercent=9&sortDesc=true", &["lost"]),
+            ("weightDiffersByPercent=2&startDateISO=2026-03-02", &[]), ("weightDiffersByPercent=10", &[]),
+        ] {
+            let found = app.get(&format!("/v1/loads?sortBy=reference&{query}")).by(&haul).send().await.ok();
+            let found: Vec<_> = found.as_array().unwrap().iter().map(|load| load["reference"].as_str().unwrap()).collect();
+            assert_eq!(found, expected, "{query}");
+            let query = query.replace("&sortDesc=true", "");
+            let sums = app.get(&format!("/v1/loads/summary?{query}")).by(&haul).send().await.ok();
+            assert_eq!(sums["total"]["count"], expected.len(), "{query}");
+        }
+        for invalid in ["-1", "1001"] {
+            let reply = app.get(&format!("/v1/loads?weightDiffersByPercent={invalid}")).by(&haul).send().await;
+            assert_eq!(reply.errors(), ["weightDiffersByPercent range"]);
+        }
+    }
+
     async fn the_setting_refuses_such_weights(backend) {
         let settings = Settings { weight_tolerance: ToleranceAction::Refuse, weight_tolerance_percent: 5, ..Settings::default() };
         let app = App::start::<Logistics>(backend, settings).await;

@@ -74,6 +74,12 @@ const SEARCHES: &[(&str, &str, &str, bool)] = &[
         "loads_organiser_delivery (organiser_id=? AND delivery_at>? AND delivery_at<?)",
         true,
     ),
+    (
+        "?weightDiffersByPercent=2&sortBy=deliveryDateISO&startDateISO=2026-01-01",
+        PAGE,
+        "loads_organiser_status (organiser_id=? AND status=? AND delivery_at>?)",
+        false,
+    ),
     ("?f:batchId=01955bf1-6c00-7a10-8000-000000000001", SORTED, "USING INDEX loads_batch (batch_id=?)", true),
     ("?f:id=01955bf1-6c00-7a10-8000-000000000001", SORTED, "sqlite_autoindex_loads_1 (id=?)", false),
     (

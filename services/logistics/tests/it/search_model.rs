@@ -59,6 +59,11 @@ async fn change(app: &App, random: &mut StdRng, loads: &[Value]) -> Vec<usize> {
     for (n, load) in loads.iter().enumerate() {
         let (action, form) = match n % 40 {
             3 | 23 => {
+                if n % 3 == 0 {
+                    let path = format!("/v1/loads/{}/collection", load["id"].as_str().unwrap());
+                    let form = json!({"weightNet": 5.01});
+                    app.post(&path).by(&admin).json(&form).send().await.ok();
+                }
                 let captured_at = format!("2026-03-{:02}T08:00:00Z", random.random_range(10..=28));
                 let proof = json!({
                     "weightNet": random.random_range(1..9), "ticketNumber": format!("T-{n}"), "files": null,
@@ -162,6 +167,14 @@ fn matches(load: &Value, caller: &str, filters: &Filters) -> bool {
                 let awaits = is_of_others && load.get(ACCEPTED).is_none() && !is(&["cancelled", "rejected"]);
                 value == "false" || awaits && *organiser == caller
             }
+            "weightDiffersByPercent" => {
+                let collected = &load["collection"]["weightNet"]["weight"];
+                let expected = collected.as_f64().or(load["weight"]["weight"].as_f64());
+                let weights = expected.zip(load["weightNet"]["weight"].as_f64()).filter(|_| is(&["completed"]));
+                weights.is_some_and(|(expected, net)| {
+                    (net - expected).abs() * 100.0 > expected * value.parse::<f64>().unwrap() + 1e-6
+                })
+            }
             "f:commodityId" => value.split(',').any(|id| load["commodity"]["id"].as_i64() == id.parse().ok()),
             "startDateISO" => *due >= **value,
             "endDateISO" => *due <= **value,
@@ -202,6 +215,7 @@ fn filters(random: &mut StdRng, loads: &[Value]) -> Filters {
         ("f:createdBy", pick(random, &["own", "own", "haul", "grain"])),
         ("overdue", pick(random, &["true", "true", "false"])),
         ("awaitsAcceptance", pick(random, &["true", "true", "false"])),
+        ("weightDiffersByPercent", pick(random, &["0", "2", "25", "1000"])),
         ("f:commodityId", pick(random, &["2", "1,3", "99,5,4,1", "99", "0,-1,2147483647"])),
         ("startDateISO", format!("2026-03-{:02}", random.random_range(1..=9))),
         ("endDateISO", format!("2026-03-{:02}", random.random_range(9..=12))),

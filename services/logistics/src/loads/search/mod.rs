@@ -38,6 +38,9 @@ pub(crate) struct LoadSearch {
     pub(crate) overdue_at: Option<Timestamp>,
     /// True for loads that the caller's organisation has not accepted yet.
     pub(crate) awaits_acceptance: bool,
+    /// Completed loads only: by how many per cent at least the net weight differs from the collected or else the agreed
+    /// weight, this number excluded.
+    pub(crate) weight_differs_by_percent: Option<i64>,
     /// The ids of commodities. A load matches if its commodity is one of them.
     pub(crate) commodity_ids: Vec<i32>,
     /// The driver to whom the load was sent.
@@ -94,6 +97,7 @@ impl LoadSearch {
             batch_id: None,
             overdue_at: None,
             awaits_acceptance: false,
+            weight_differs_by_percent: None,
             commodity_ids: Vec::new(),
             driver: None,
             delivery: TimeRange::default(),
@@ -124,6 +128,7 @@ impl LoadSearch {
             || self.has_own_index()
             || self.overdue_at.is_some()
             || self.awaits_acceptance
+            || self.weight_differs_by_percent.is_some()
     }
 
     /// Returns true for a filter with an index of its own: by driver, by batch or by id.

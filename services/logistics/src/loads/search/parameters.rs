@@ -97,6 +97,10 @@ pub(crate) struct LoadFilters {
     overdue: bool,
     /// `true`: loads that the caller's organisation has not accepted yet.
     awaits_acceptance: bool,
+    /// Completed loads whose net weight differs by more than this from the net weight of the collection, or else from
+    /// the agreed weight, in per cent of it.
+    #[param(minimum = 0, maximum = 1000, example = 2)]
+    weight_differs_by_percent: Option<u32>,
     /// The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation.
     #[serde(rename = "f:driverId")]
     #[param(example = json!(examples::DRIVER))]
@@ -177,6 +181,7 @@ impl LoadFilters {
             batch_id: self.batch_id.as_deref().map(parse_id),
             overdue_at: self.overdue.then(start_of_today),
             awaits_acceptance: self.awaits_acceptance,
+            weight_differs_by_percent: self.weight_differs_by_percent.map(i64::from),
             commodity_ids: self.commodity_ids.clone(),
             driver: self.driver_id.as_ref().map(|id| match &*id.0 {
                 "me" => DriverFilter::Caller,

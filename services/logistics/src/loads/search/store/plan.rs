@@ -6,7 +6,7 @@ use database::search::{Column, SortOrder, words};
 use database::{AnyConnection, Id, Timestamp, TimestampSql};
 use diesel::dsl::{not, sql};
 use diesel::prelude::*;
-use diesel::sql_types::{Bool, Text};
+use diesel::sql_types::{BigInt, Bool, Text};
 
 use crate::loads::search::{DriverFilter, LoadSearch, TimeRange};
 use crate::loads::status::Status;
@@ -30,6 +30,8 @@ pub(super) struct SearchPlan {
     pub(super) commodity_ids: Option<String>,
     /// The condition that the load has a tag: the SQL after it.
     pub(super) has_tag: &'static str,
+    /// The net weight of the collection as SQL, in ten-thousandths of a tonne.
+    pub(super) collected_weight: &'static str,
     /// The condition that the commodity is one of `commodity_ids`: the SQL before and after them.
     pub(super) has_commodity: [&'static str; 2],
 }
@@ -89,6 +91,12 @@ impl CommoditySql {
 const HAS_TAG_POSTGRES: &str = " IN (SELECT json_array_elements_text(loads.document -> 'tags'))";
 const HAS_TAG_SQLITE: &str = " IN (SELECT value FROM json_each(loads.document, '$.tags'))";
 
+const COLLECTED_WEIGHT_POSTGRES: &str =
+    "CAST(CAST(loads.document #>> '{collection,weightNet,weight}' AS NUMERIC) * 10000 AS BIGINT)";
+/// SQLite reads the number as a float, which rounding makes exact again.
+const COLLECTED_WEIGHT_SQLITE: &str =
+    "CAST(round(json_extract(loads.document, '$.collection.weightNet.weight') * 10000) AS INTEGER)";
+
 /// With more matches than this in a range of dates, SQLite reads the loads in their order of creation and skips other
 /// dates. With fewer it is cheaper to read all matches and to sort them. SQLite itself has no statistics to decide by.
 const MAX_SORTED_MATCHES: i64 = 300;
@@ -116,6 +124,7 @@ impl SearchPlan {
             commodity_ids,
             has_commodity,
             has_tag: if is_sqlite { HAS_TAG_SQLITE } else { HAS_TAG_POSTGRES },
+            collected_weight: if is_sqlite { COLLECTED_WEIGHT_SQLITE } else { COLLECTED_WEIGHT_POSTGRES },
         };
         if !is_sqlite || !search.is_by_creation_and_date(caller) {
             return Ok(plan);
@@ -224,6 +233,12 @@ pub(super) fn matches<'a>(
         let can_be_accepted = [Status::Upcoming, Status::Collected, Status::Completed].map(Status::as_str);
         query =
             query.filter(l::awaits_acceptance.eq(true)).filter(own).filter(l::status.eq_any(can_be_accepted));
+    }
+    if let Some(percent) = search.weight_differs_by_percent {
+        let weight = format!("coalesce({}, loads.weight)", plan.collected_weight);
+        let differs = sql::<Bool>(&format!("abs(loads.weight_net - {weight}) * 100 > {weight} * "));
+        query = query.filter(l::status.eq(Status::Completed.as_str()));
+        query = query.filter(differs.bind::<BigInt, _>(percent));
     }
     if plan.skips_dates {
         // SQLite uses no index for a condition on `+delivery_at`. Only searches without times of completion skip dates.
