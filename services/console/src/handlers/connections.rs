@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::extract::{Parameters, PostForm};
 use super::secret::{self, NewSecret};
-use super::{errors_of, html_with, new_key, only, optional, see_other};
+use super::{SUMS_TIMEOUT, errors_of, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::connections::{SavedSearch, ServiceAccount};
 use crate::api::model::Webhook;
@@ -96,10 +96,11 @@ async fn find_hooks(
     Ok(Reply { value: join_all(counted).await, total: found.total, next: found.next })
 }
 
-/// Counts the deliveries with a status; `None` if that is not known.
+/// Counts the deliveries with a status; `None` if that is not known, or takes longer than a page waits.
 pub(super) async fn count(caller: &Caller<'_>, service: Service, path: &str, status: &str) -> Option<u64> {
     let query = [("f:status", status), ("count", "true"), ("limit", "1")];
-    caller.get::<Value>(service, path, &query).await.ok()?.total
+    let counted = tokio::time::timeout(SUMS_TIMEOUT, caller.get::<Value>(service, path, &query));
+    counted.await.ok()?.ok()?.total
 }
 
 pub(super) async fn account_form(user: User) -> Result<HttpResponse, Failure> {

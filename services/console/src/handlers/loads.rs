@@ -1,7 +1,5 @@
 //! The list of loads and its exports.
 
-use std::time::Duration;
-
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
 use actix_web::{HttpRequest, HttpResponse};
@@ -11,7 +9,7 @@ use super::address_book::{find_organisations, with_ids_in_list};
 use super::events::find_position;
 use super::extract::PostForm;
 use super::files::download;
-use super::{html_with, optional};
+use super::{SUMS, html_with, optional, sums_in_time};
 use crate::Console;
 use crate::api::model::{Load, Named, Summary};
 use crate::api::{CallError, Refusal, Service, with_query};
@@ -22,12 +20,8 @@ use crate::views::loads::ListView;
 use crate::views::messages::sentence;
 use crate::views::{Section, page as document};
 
-/// How long the rows of a list wait for its sums. Afterwards, the page has a link to them.
-const SUMS_TIMEOUT: Duration = Duration::from_secs(1);
 /// The most loads that the API finds by their ids.
 const MAX_EXPORTED: usize = 200;
-/// The parameter of a list that waits for its sums, however long they take.
-const SUMS: &str = "sums";
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -37,17 +31,16 @@ pub(super) async fn page(
     let asked = ListQuery::parse(request.query_string());
     let caller = user.caller(&console.api);
     let is_driver = user.is_driver();
-    let has_time = Fields::parse(request.query_string().as_bytes()).find(SUMS).is_some();
+    let parameters = Fields::parse(request.query_string().as_bytes());
     let find = async |query: &ListQuery| {
         let mut page = query.page(is_driver, console.clock);
         page.push(("include", "newestNote".to_owned()));
         let filters = query.parameters(is_driver, console.clock);
         let (page, filters) = (borrowed(&page), borrowed(&filters));
         let summary = caller.get::<Summary>(Service::Logistics, "/v1/loads/summary", &filters);
-        let wait = if has_time { Duration::MAX } else { SUMS_TIMEOUT };
         futures_util::join!(
             caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &page),
-            tokio::time::timeout(wait, summary)
+            sums_in_time(&parameters, summary)
         )
     };
     let (mut found, commodities, mut organisations, position, named) = futures_util::join!(
@@ -74,8 +67,8 @@ pub(super) async fn page(
         status = refusal.status_code();
     }
     let loads = optional(loads, &mut missing)?;
-    let is_late = summary.is_err();
-    let summary = summary.ok().map(|summary| optional(summary, &mut missing)).transpose()?.flatten();
+    let is_late = summary.is_none();
+    let summary = summary.map(|summary| optional(summary, &mut missing)).transpose()?.flatten();
     let commodities = optional(commodities, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
     let view = ListView {
         user: &user,

@@ -29,6 +29,8 @@ mod today;
 mod uploads;
 mod webhooks;
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, ResponseError};
 use common::Pages;
@@ -36,6 +38,7 @@ use maud::Markup;
 use uuid::Uuid;
 
 use crate::api::{CallError, FieldError, Refusal, Reply, Service, with_query};
+use crate::fields::Fields;
 use crate::user::Failure;
 use crate::views::messages::{self, sentence};
 
@@ -190,6 +193,17 @@ fn optional<T>(
         }
         Err(CallError::Refused(_)) => Ok(None),
     }
+}
+
+/// How long a page waits for its counts and sums. Afterwards, it has a link to itself with [`SUMS`].
+const SUMS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The parameter of a page that waits for its counts and sums, however long they take.
+const SUMS: &str = "sums";
+
+/// Returns counts or sums, unless the page does not wait for them.
+async fn sums_in_time<T>(parameters: &Fields, sums: impl Future<Output = T>) -> Option<T> {
+    let wait = if parameters.find(SUMS).is_some() { Duration::MAX } else { SUMS_TIMEOUT };
+    tokio::time::timeout(wait, sums).await.ok()
 }
 
 /// Refuses a page to those who may not do what it is for. The services decide all the same.

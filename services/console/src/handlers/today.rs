@@ -6,8 +6,9 @@ use chrono::{DateTime, Days, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::Value;
 
+use super::extract::Parameters;
 use super::loads::borrowed;
-use super::{html, optional, see_other};
+use super::{SUMS, html, optional, see_other, sums_in_time};
 use crate::Console;
 use crate::api::model::{FeedEvent, FeedPage, Load, Summary, Sums, Webhook};
 use crate::api::{CallError, Caller, Reply, Service, segment, with_query};
@@ -80,7 +81,11 @@ impl TileQuery {
     }
 }
 
-pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpResponse, Failure> {
+pub(super) async fn page(
+    console: Data<Console>,
+    user: User,
+    Parameters(parameters): Parameters,
+) -> Result<HttpResponse, Failure> {
     if user.is_driver() {
         return Ok(see_other("/driver"));
     }
@@ -99,30 +104,35 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
     let at = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
     let noted = [("newest", NEWEST_NOTES), ("f:type", "load.noted")];
     let (sums, before, days, rejected, outside, waiting, newest, noted) = futures_util::join!(
-        join_all(queries.iter().map(|query| query.sums(&caller, &[]))),
-        before.sums(&caller, &[]),
-        days.sums(&caller, &[("groupBy", "day")]),
+        join_all(queries.iter().map(|query| sums_in_time(&parameters, query.sums(&caller, &[])))),
+        sums_in_time(&parameters, before.sums(&caller, &[])),
+        sums_in_time(&parameters, days.sums(&caller, &[("groupBy", "day")])),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &rejected),
         caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &outside),
-        find_waiting(&caller, user.person.is_admin),
+        sums_in_time(&parameters, find_waiting(&caller, user.person.is_admin)),
         caller.get::<FeedPage>(Service::Logistics, "/v1/events", &[("newest", NEWEST)]),
         caller.get::<FeedPage>(Service::Logistics, "/v1/events", &noted),
     );
     let mut missing = Vec::new();
-    let before = optional(before, &mut missing)?.map(|reply| reply.value.total);
+    let is_late = sums.iter().any(Option::is_none) || before.is_none() || days.is_none() || waiting.is_none();
+    let mut sums_of = |found: Option<_>| -> Result<Option<Summary>, Failure> {
+        let Some(found) = found else { return Ok(None) };
+        Ok(optional(found, &mut missing)?.map(|reply| reply.value))
+    };
+    let before = sums_of(before)?.map(|sums| sums.total);
     let mut shown = Vec::new();
     for (query, sums) in queries.iter().zip(sums) {
-        let sums = optional(sums, &mut missing)?.map(|reply| reply.value.total);
+        let sums = sums_of(sums)?.map(|sums| sums.total);
         shown.push(Tile { label: query.label, path: query.path(), sums, shown: kind(query.label, before) });
     }
-    let days = optional(days, &mut missing)?.map(|reply| reply.value.groups);
+    let days = sums_of(days)?.map(|sums| sums.groups);
     let rejected = optional(rejected, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
     let outside = optional(outside, &mut missing)?.map(|reply| reply.value).unwrap_or_default();
     let newest = optional(newest, &mut missing)?.map(|reply| reply.value);
     let noted = optional(noted, &mut missing)?.map(|reply| reply.value.events).unwrap_or_default();
     let position = newest.as_ref().map(|page| Position { cursor: page.cursor.clone(), at });
     let mut shown_waiting: Vec<Waiting> = Vec::new();
-    for (count, waiting) in waiting {
+    for (count, waiting) in waiting.unwrap_or_default() {
         let count = optional(count, &mut missing)?.and_then(|reply| reply.total).unwrap_or_default();
         match shown_waiting.iter_mut().find(|known| known.path == waiting.path) {
             Some(known) => known.count += count,
@@ -142,6 +152,7 @@ pub(super) async fn page(console: Data<Console>, user: User) -> Result<HttpRespo
         newest: newest.as_ref().map(|page| page.events.as_slice()),
         position: position.as_ref(),
         missing: &missing,
+        sums: is_late.then(|| with_query("/", &[(SUMS, "on")])),
     };
     Ok(html(&document(&user, Section::Today, "Today", &view.markup())))
 }

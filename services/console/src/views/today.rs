@@ -34,6 +34,8 @@ pub(crate) struct TodayView<'a> {
     /// The position of the feed of events.
     pub(crate) position: Option<&'a Position>,
     pub(crate) missing: &'a [String],
+    /// The address of the page with all its sums, if some take longer than the rest.
+    pub(crate) sums: Option<String>,
 }
 
 /// Something that waits: how many there are, what they are, and the address of their list.
@@ -68,7 +70,12 @@ impl TodayView<'_> {
     /// Returns the page.
     pub(crate) fn markup(&self) -> Markup {
         html! {
-            div.head { h1 { "Today, " (self.clock.day(self.today)) } }
+            div.head {
+                h1 { "Today, " (self.clock.day(self.today)) }
+                @if let Some(sums) = &self.sums {
+                    small { "Counting takes long. " a href=(sums) { "Wait for all numbers" } }
+                }
+            }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (live(Some("*"), self.position))
             div.tiles { @for tile in self.tiles { (tile.markup()) } }

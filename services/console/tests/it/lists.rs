@@ -319,10 +319,18 @@ fn rows_do_not_wait_for_their_sums() {
         {
             Mock::given(method("GET")).and(path(at)).respond_with(answer).mount(&slow).await;
         }
-        let settings = Settings { logistics_url: slow.uri(), ..development() };
+        let settings = Settings { logistics_url: slow.uri(), livestock_url: slow.uri(), ..development() };
         let console = RunningConsole::start(settings).await;
         let browser = Browser::new(&console.url);
         browser.post("/login/person", &[("person", "owen"), ("to", "/")]).await;
+        let begun = Instant::now();
+        let today = browser.get("/").await.ok();
+        assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+        for shown in ["<b>ROW</b>", "<small>Overdue</small><b>–</b>", "href=\"/?sums=on\""] {
+            assert!(today.contains(shown), "{shown}: {today}");
+        }
+        let today = browser.get("/?sums=on").await.ok();
+        assert!(today.contains("<small>Overdue</small><b>1</b>") && !today.contains("sums=on"), "{today}");
         let begun = Instant::now();
         let list = browser.get("/loads?tag=a").await.ok();
         assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
