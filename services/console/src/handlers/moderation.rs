@@ -28,6 +28,8 @@ const MAX_NOTE_CHARS: usize = 10_000;
 const MAX_REASON_CHARS: usize = 1_000;
 /// Further listings of a seller that are shown.
 const MAX_OTHERS: &str = "20";
+/// The newest reports of a seller that are settled, among which the page finds those of other listings.
+const MAX_EARLIER: &str = "50";
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -104,13 +106,17 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     let reports = optional(reports, missing)?.map(|reply| reply.value).unwrap_or_default();
     let files: Vec<_> = listing.files.iter().map(|file| file.id.as_str()).collect();
     let own = [("f:organisationId", listing.organisation_id.as_str()), ("limit", MAX_OTHERS)];
-    let (pictures, others) = futures_util::join!(
+    let settled = [own[0], ("f:status", "resolved"), ("sortDesc", "true"), ("limit", MAX_EARLIER)];
+    let (pictures, others, earlier) = futures_util::join!(
         find_pictures(caller, &files, missing),
         caller.get::<Vec<Listing>>(Service::Livestock, "/v1/listings", &own),
+        caller.get::<Vec<Report>>(Service::Livestock, "/v1/reports", &settled),
     );
     let mut others = others.map(|reply| reply.value).unwrap_or_default();
     others.retain(|other| other.id != listing.id);
-    Ok(Case { pictures: pictures?, events, reports, others, listing })
+    let mut earlier = earlier.map(|reply| reply.value).unwrap_or_default();
+    earlier.retain(|report| report.listing_id != listing.id);
+    Ok(Case { pictures: pictures?, events, reports, others, earlier, listing })
 }
 
 fn done(name: &str, left: &str) -> Option<String> {

@@ -307,7 +307,7 @@ impl ListingView<'_> {
             @if !self.reports.is_empty() {
                 section.card {
                     header { h2 { "Reports" } }
-                    ul.list { @for report in self.reports { (report_line(self.clock, report)) } }
+                    ul.list { @for report in self.reports { (report_line(self.clock, report, None)) } }
                 }
             }
         }
@@ -326,12 +326,16 @@ impl ListingView<'_> {
     }
 }
 
-/// Returns a report as one line.
-pub(crate) fn report_line(clock: Clock, report: &Report) -> Markup {
+/// Returns a report as one line, perhaps with a link to its listing.
+pub(crate) fn report_line(clock: Clock, report: &Report, listing: Option<&str>) -> Markup {
     html! {
         li {
             div {
-                b { (reason_name(&report.reason)) } " " small { (clock.time(&report.created_at)) " by " (report.user_id) }
+                @match listing {
+                    Some(path) => a.main href=(path) { (reason_name(&report.reason)) },
+                    None => b { (reason_name(&report.reason)) },
+                }
+                " " small { (clock.time(&report.created_at)) " by " (report.user_id) }
                 @if let Some(message) = &report.message { p.text { (message) } }
                 @if let Some(outcome) = &report.outcome {
                     p { (outcome_name(outcome)) @if let Some(note) = &report.note { ": " (note) } }

@@ -27,6 +27,8 @@ pub(crate) struct Case {
     pub(crate) reports: Vec<Report>,
     /// Other listings of the seller.
     pub(crate) others: Vec<Listing>,
+    /// The newest reports of other listings of the seller that are settled.
+    pub(crate) earlier: Vec<Report>,
 }
 
 /// What the page shows.
@@ -131,13 +133,23 @@ impl ModerationView<'_> {
                 }
                 section.card {
                     header { h2 { (counted(open.len() as u64, "open report")) } }
-                    ul.list { @for report in &open { (report_line(self.clock, report)) } }
+                    ul.list { @for report in &open { (report_line(self.clock, report, None)) } }
                     @if !open.is_empty() { (self.decision(listing, &open)) }
                 }
                 @if !settled.is_empty() {
                     section.card {
                         header { h2 { "Decided before" } }
-                        ul.list { @for report in settled { (report_line(self.clock, report)) } }
+                        ul.list { @for report in settled { (report_line(self.clock, report, None)) } }
+                    }
+                }
+                @if !case.earlier.is_empty() {
+                    section.card {
+                        header { h2 { "Decided before on other listings of " (listing.organisation_name) } }
+                        ul.list {
+                            @for report in &case.earlier {
+                                (report_line(self.clock, report, Some(&case_path(&report.listing_id))))
+                            }
+                        }
                     }
                 }
                 section.card {

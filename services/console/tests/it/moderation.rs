@@ -57,6 +57,9 @@ fn reports_of_one_listing_are_one_entry_and_one_outcome_settles_all() {
             "{}",
             next.text
         );
+        // The earlier outcomes of the seller.
+        let (_, earlier) = next.text.split_once("Decided before on other listings of Penybont Farm").unwrap();
+        assert!(earlier.contains("Left on the market: It is fine") && earlier.contains(&first), "{earlier}");
         // Nobody else has the page.
         assert_eq!(office.browser("carys").await.get("/moderation").await.status, 403);
         assert!(!office.browser("carys").await.get("/").await.ok().contains("/moderation"));

@@ -3,7 +3,7 @@
 use actix_web::web::Data;
 use actix_web::{HttpRequest, get, post};
 use common::validation::ValidationErrors;
-use common::wire::ActionResult;
+use common::wire::{ActionResult, QueryText};
 use common::{
     Admin, Authorized, Body, Caller, Error, ErrorResponses, Idempotency, JsonResponse, ListParams,
     PageRequest, PathId, Query, text_choice,
@@ -89,6 +89,13 @@ struct ReportParams {
     #[serde(rename = "f:reason")]
     #[param(schema_with = reason)]
     reason: Option<String>,
+    /// The organisation whose listings are reported.
+    #[serde(rename = "f:organisationId")]
+    #[param(example = "penybont-farm")]
+    organisation_id: Option<QueryText>,
+    /// `true`: newest first.
+    #[serde(rename = "sortDesc")]
+    newest_first: bool,
 }
 
 fn status() -> Object {
@@ -101,14 +108,20 @@ fn reason() -> Object {
 
 impl ReportParams {
     fn parse(&self, errors: &mut ValidationErrors) -> (ReportSearch, PageRequest, bool) {
-        let search = ReportSearch { status: self.status.clone(), reason: self.reason.clone() };
-        (search, self.page.parse(&order(), errors), self.page.count)
+        let search = ReportSearch {
+            status: self.status.clone(),
+            reason: self.reason.clone(),
+            organisation_id: self.organisation_id.as_ref().map(|id| id.0.clone()),
+            sorting: order(self.newest_first),
+        };
+        let page = self.page.parse(&search.sorting, errors);
+        (search, page, self.page.count)
     }
 }
 
 /// List reports
 ///
-/// The reports of all listings, oldest first.
+/// The reports of all listings, or of those of one organisation; oldest first by default.
 #[utoipa::path(operation_id = "list_reports", tag = "reports", security(("bearer" = [])),
     extensions(("x-roles" = json!(["admin"]))),
     params(ListParams, ReportParams), responses((status = 200, body = [Report]), ErrorResponses))]

@@ -115,13 +115,13 @@ pub(crate) struct Report {
     pub note: Option<String>,
 }
 
-/// The order of the queue, oldest first.
+/// The order of the queue.
 static ORDER: SortDefinition<()> =
     SortDefinition { name: "createdAt", key: (), sort_type: SortType::Timestamp, nulls: Nulls::Never };
 
-/// Returns the order of the queue.
-pub(crate) fn order() -> Sorting<()> {
-    Sorting::new(&ORDER, false)
+/// Returns the order of the queue, by default oldest first.
+pub(crate) fn order(newest_first: bool) -> Sorting<()> {
+    Sorting::new(&ORDER, newest_first)
 }
 
 /// A report of a listing.

@@ -1,13 +1,14 @@
 //! Queries on reports.
 
-use common::{Caller, Error, PageRequest, Reason, ResultPage};
+use common::{Caller, Error, PageRequest, Reason, ResultPage, Sorting};
 use database::search::{Column, SortValue};
 use database::{AnyConnection, Id, Json, MultiBackend, Timestamp};
 use diesel::prelude::*;
 
-use super::model::{Report, ReportForm, ReportOutcome, ReportReason, ReportStatus, ResolveForm, order};
+use super::model::{Report, ReportForm, ReportOutcome, ReportReason, ReportStatus, ResolveForm};
 use crate::examples;
 use crate::listings::{self, Listing};
+use crate::schema::listings::dsl as l;
 use crate::schema::reports::{self, dsl as r};
 
 /// Reports of one listing that an admin can read.
@@ -61,11 +62,13 @@ pub(crate) fn list(c: &mut AnyConnection, caller: &Caller, listing: Id) -> Resul
     Ok(newest.load(c)?)
 }
 
-/// The filters of the queue. `None` is no filter.
-#[derive(Clone, Debug, Default)]
+/// The filters of the queue and its order. `None` is no filter.
+#[derive(Clone, Debug)]
 pub(crate) struct ReportSearch {
     pub(crate) status: Option<String>,
     pub(crate) reason: Option<String>,
+    pub(crate) organisation_id: Option<String>,
+    pub(crate) sorting: Sorting<()>,
 }
 
 fn matches(search: &ReportSearch) -> reports::BoxedQuery<'_, MultiBackend> {
@@ -76,10 +79,13 @@ fn matches(search: &ReportSearch) -> reports::BoxedQuery<'_, MultiBackend> {
     if let Some(reason) = &search.reason {
         query = query.filter(r::reason.eq(reason));
     }
+    if let Some(id) = &search.organisation_id {
+        query = query.filter(r::listing_id.eq_any(l::listings.filter(l::organisation_id.eq(id)).select(l::id)));
+    }
     query
 }
 
-/// Returns a page of the reports of all listings, oldest first, and the number of all if `count` is true.
+/// Returns a page of the reports that a search finds, and the number of all if `count` is true.
 pub(crate) fn search(
     c: &mut AnyConnection,
     search: &ReportSearch,
@@ -87,16 +93,21 @@ pub(crate) fn search(
     count: bool,
 ) -> Result<ResultPage, Error> {
     let mut query = matches(search);
-    let order_of_rows = order().order(Column("created_at"));
+    let order_of_rows = search.sorting.order(Column("created_at"));
     if let Some(rows_after) = page.position().and_then(|position| order_of_rows.after(position)) {
         query = query.filter(rows_after);
     }
-    let query = query.order((r::created_at, r::id)).offset(page.offset).limit(page.fetch());
+    let query = if search.sorting.desc {
+        query.order((r::created_at.desc(), r::id.desc()))
+    } else {
+        query.order((r::created_at, r::id))
+    };
+    let query = query.offset(page.offset).limit(page.fetch());
     let rows: Vec<Report> = query.select(Report::as_select()).load(c)?;
     let row =
         |row: &Report| Ok((Json::of(row)?, (Some(SortValue::Integer(row.created_at.millis())), row.id)));
     let rows = rows.iter().map(row).collect::<Result<_, Error>>()?;
-    let mut found = ResultPage::new(rows, page, &order());
+    let mut found = ResultPage::new(rows, page, &search.sorting);
     if count {
         found.total = Some(matches(search).count().get_result(c)?);
     }

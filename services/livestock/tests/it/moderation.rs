@@ -42,7 +42,7 @@ testkit::on_both! {
     async fn the_queue_has_all_reports_oldest_first(backend) {
         let (app, farm) = (start(backend).await, User::of("farm"));
         assert_eq!(queue(&app, "").await, Vec::<Value>::new());
-        let (one, two) = (create(&app, &farm, &full()).await, create(&app, &farm, &full()).await);
+        let (one, two) = (create(&app, &farm, &full()).await, create(&app, &User::of("other"), &full()).await);
         let mut ids = Vec::new();
         for (user, listing, reason) in [
             ("ann", &one, "suspicious"), ("ben", &two, "misleading"), ("cat", &one, "other"), ("dan", &two, "suspicious"),
@@ -61,6 +61,11 @@ testkit::on_both! {
             ("f:status=open&f:reason=suspicious", &["dan", "eve"]),
             ("f:status=resolved&f:reason=other", &[]),
             ("limit=2&offset=1", &["ben", "cat"]),
+            ("f:organisationId=farm", &["ann", "cat", "eve"]),
+            ("f:organisationId=other&f:status=open", &["dan"]),
+            ("f:organisationId=nobody", &[]),
+            ("sortDesc=true", &["eve", "dan", "cat", "ben", "ann"]),
+            ("f:organisationId=farm&f:reason=suspicious&sortDesc=true", &["eve", "ann"]),
         ] {
             assert_eq!(users(&app, query).await, expected, "{query}");
         }
@@ -80,17 +85,24 @@ testkit::on_both! {
         assert_eq!(first.header("x-total-count"), "3");
         let next = first.link("next").unwrap();
         assert_eq!(first.ok().as_array().unwrap().len(), 2);
+        let newest = "/v1/reports?limit=2&count=true&f:organisationId=farm&sortDesc=true";
+        let newest = app.get(newest).by(&User::admin()).send().await;
+        assert_eq!(newest.header("x-total-count"), "3");
+        let last = app.get(&newest.link("next").unwrap()).by(&User::admin()).send().await.ok();
+        assert_eq!((&last[0]["userId"], last.as_array().unwrap().len()), (&json!("ann"), 1));
         // A report that is resolved meanwhile shifts no page.
         resolve(&app, &ids[2], "dismissed").send().await.ok();
         let second = app.get(&next).by(&User::admin()).send().await;
         assert_eq!(second.link("next"), None);
         assert_eq!(second.ok().as_array().unwrap().iter().map(|report| &report["userId"]).collect::<Vec<_>>(), ["eve"]);
         for (query, error) in [
-            ("f:status=closed", "f:status enum"), ("f:reason=dull", "f:reason enum"), ("limit=101", "limit range"), ("cursor=x", "cursor format"),
+            ("sortDesc=true&cursor=x", "cursor format"), ("f:status=closed", "f:status enum"), ("f:reason=dull", "f:reason enum"), ("limit=101", "limit range"), ("cursor=x", "cursor format"),
         ] {
             assert_eq!(app.get(&format!("/v1/reports?{query}")).by(&User::admin()).send().await.errors(), [error]);
         }
-        assert_eq!(app.get("/v1/reports?f:status=closed").by(&farm).send().await.error(403), "forbidden");
+        for query in ["f:status=closed", "f:organisationId=farm"] {
+            assert_eq!(app.get(&format!("/v1/reports?{query}")).by(&farm).send().await.error(403), "forbidden");
+        }
     }
 
     async fn a_dismissed_report_leaves_the_listing_as_it_is(backend) {

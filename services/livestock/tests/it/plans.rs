@@ -140,6 +140,24 @@ fn searches_use_the_expected_indexes() {
     });
 }
 
+/// The reports of a seller are found by its listings, whatever the number of reports of others.
+#[test]
+fn reports_of_an_organisation_are_found_by_its_listings() {
+    testkit::block_on(async {
+        let app = start(Backend::Sqlite).await;
+        app.record_statements();
+        let query = "f:organisationId=a&f:status=resolved&sortDesc=true&count=true";
+        app.get(&format!("/v1/reports?{query}")).by(&User::admin()).send().await.ok();
+        let statements = app.take_statements();
+        let found: Vec<_> = statements.iter().filter(|sql| sql.contains("`reports`")).collect();
+        assert_eq!(found.len(), 2, "{statements:#?}");
+        for statement in found {
+            let plan = app.query_plan(statement);
+            assert!(plan.contains("(listing_id=?)") && !plan.contains("SCAN"), "{statement}\n{plan}");
+        }
+    });
+}
+
 /// A count excludes the cancelled drafts of other organisations without reading their rows.
 #[test]
 fn cancelled_listings_are_counted_from_an_index_of_postgres_alone() {
