@@ -43,6 +43,8 @@ class LoadFilters(TypedDict, total=False):
     created_by: Annotated[str, "f:createdBy"]
     """The id of the organisation that created the load, or `own`."""
     batch_id: Annotated[str, "f:batchId"]
+    file_id: Annotated[str, "f:fileId"]
+    """The id of a file of the load, its collection or its rejection."""
     ids: Annotated[str | Sequence[str], "f:id"]
     """Up to 200 ids of loads."""
     start_date: Annotated[Day, "startDateISO"]

@@ -11,10 +11,10 @@ use super::address_book::{find_organisations, with_ids};
 use super::extract::{Parameters, PostForm};
 use super::{errors_of, html_with, optional, see_other};
 use crate::Console;
-use crate::api::model::{FileInfo, Usage};
+use crate::api::model::{FileInfo, Load, Usage};
 use crate::api::{CallError, FieldError, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::loads::{FILE_ERROR, FILES, Kind};
+use crate::loads::{FILE_ERROR, FILES, Kind, STATUSES};
 use crate::user::{Failure, User};
 use crate::views::library::{FileView, LibraryView};
 use crate::views::messages::sentence;
@@ -22,6 +22,8 @@ use crate::views::{Section, page as document};
 
 /// Files on a page.
 const ROWS: &str = "48";
+/// Loads with a file that its page shows.
+const MAX_USED: &str = "20";
 
 pub(super) async fn page(
     console: Data<Console>,
@@ -122,16 +124,23 @@ async fn show_file(
 ) -> Result<HttpResponse, Failure> {
     let caller = user.caller(&console.api);
     let path = format!("/v1/files/{}/info", segment(id));
-    let (file, organisations) = futures_util::join!(
+    let whose = if user.is_driver() { vec![("f:driverId", "me")] } else { Vec::new() };
+    let statuses = STATUSES.join(",");
+    let used = [vec![("f:fileId", id), ("f:status", &*statuses), ("limit", MAX_USED)], whose].concat();
+    let (file, organisations, used) = futures_util::join!(
         caller.get::<FileInfo>(Service::System, &path, &[]),
         find_organisations(&caller, user.is_driver()),
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &used),
     );
     let file = FileInfo { id: id.to_owned(), ..file?.value };
+    let used = optional(used, &mut Vec::new())?;
     let view = FileView {
         user,
         clock: console.clock,
         file: &file,
         organisations: &organisations,
+        loads: used.as_ref().map(|reply| reply.value.as_slice()),
+        has_more: used.as_ref().is_some_and(|reply| reply.next.is_some()),
         link: shown.link,
         typed: &shown.typed,
         errors: shown.errors,

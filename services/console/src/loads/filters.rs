@@ -25,7 +25,7 @@ const fn filter(name: &'static str, parameter: &'static str, label: &'static str
     Filter { name, parameter, label }
 }
 
-const FILTERS: [Filter; 15] = [
+const FILTERS: [Filter; 16] = [
     filter("q", "query", "Words"),
     filter("status", "f:status", "Status"),
     filter("carrier", "f:carrierId", "Haulier"),
@@ -33,6 +33,7 @@ const FILTERS: [Filter; 15] = [
     filter("commodity", "f:commodityId", "Commodity"),
     filter("tag", "f:tag", "Tag"),
     filter("batch", "f:batchId", "Import"),
+    filter("file", "f:fileId", "File"),
     filter("creator", "f:createdBy", "Entered by"),
     filter("driver", "f:driverId", "Driver"),
     filter("week", "", "Week of"),

@@ -4,12 +4,13 @@ use maud::{Markup, html};
 use serde_json::json;
 
 use super::forms::{capital, other_notices, who_field};
-use super::layout::form_token;
+use super::layout::{form_token, status};
 use super::listing::curl;
-use crate::api::model::{FileInfo, Usage};
+use crate::api::model::{FileInfo, Load, Usage};
 use crate::api::{FieldError, segment, with_query};
 use crate::fields::Fields;
 use crate::format::{Clock, number};
+use crate::loads::STATUSES;
 use crate::user::User;
 use crate::views::loads::counted;
 
@@ -171,6 +172,10 @@ pub(crate) struct FileView<'a> {
     pub(crate) file: &'a FileInfo,
     /// Ids and names of the address book.
     pub(crate) organisations: &'a [(String, String)],
+    /// The newest loads that have the file; `None` if that is not known.
+    pub(crate) loads: Option<&'a [Load]>,
+    /// Whether there are more of them.
+    pub(crate) has_more: bool,
     /// A link that was just made.
     pub(crate) link: Option<&'a str>,
     /// What was typed to share it, if that is refused.
@@ -212,10 +217,32 @@ impl FileView<'_> {
                         dt { "Content" } dd { (file.content_type) }
                         dt { "Stored" } dd { (self.clock.time(&file.created_at)) " by " (file.user_name) }
                     } }
+                    (self.uses())
                     @if is_open && may_change { (self.sharing(&path)) }
                     @if is_open { (self.linking(&path)) }
                     @if is_open && may_change { (self.archiving(&path)) }
                 }
+            }
+        }
+    }
+
+    fn uses(&self) -> Markup {
+        let Some(loads) = self.loads else { return html! {} };
+        let statuses = STATUSES.map(|status| ("status", status));
+        let list = [&statuses[..], &[("file", self.file.id.as_str())]].concat();
+        html! {
+            section.card {
+                header { h2 { "Used by" } }
+                @if loads.is_empty() { p.pad.muted { "No load that you can see has this file." } }
+                ul.list {
+                    @for load in loads {
+                        li {
+                            a.main href={ "/loads/" (segment(&load.id)) } { (load.reference) }
+                            span.go { (self.clock.delivery(&load.delivery)) " " (status(&load.status)) }
+                        }
+                    }
+                }
+                @if self.has_more { p.pad { a href=(with_query("/loads", &list)) { "All loads with this file" } } }
             }
         }
     }

@@ -43,7 +43,17 @@ fn files_are_stored_shared_linked_and_archived() {
         let shared = browser.send_form(&asked, &share, &id_for_sure).await;
         assert_eq!(shared.location(), format!("{about}?done=shared"), "{}", shared.text);
         assert_eq!(tom.get(&own).await.status, 200);
+        let id = own.trim_start_matches("/files/");
+        let load = json!({
+            "organiserId": "penybont-farm", "commodityId": 1, "reference": "USES-IT", "deliveryDateISO": "2026-08-03",
+            "weight": 29, "weightNet": null, "tags": [], "files": [{"id": id, "name": "", "userName": ""}],
+        });
+        office.logistics.post("/v1/loads/organiser").by(&carys()).json(&load).send().await.ok();
+        let used = browser.get(&about).await.ok();
+        assert!(used.contains("Used by") && used.contains(">USES-IT</a>"), "{used}");
+        assert!(browser.get(&format!("/loads?file={id}")).await.ok().contains(">USES-IT</a>"));
         let theirs = tom.get(&about).await.ok();
+        assert!(theirs.contains("No load that you can see has this file") && !theirs.contains("USES-IT"), "{theirs}");
         assert!(!theirs.contains("Archive it") && !theirs.contains("/share\""), "{theirs}");
         let file = browser.get(&about).await;
         assert!(file.text.contains("wye-valley-farm"), "{}", file.text);

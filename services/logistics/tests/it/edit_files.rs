@@ -36,6 +36,36 @@ testkit::on_both! {
         assert_eq!(shares, expected);
     }
 
+    async fn searches_find_the_loads_that_have_a_file(backend) {
+        let (app, system) = app_with_files(backend).await;
+        let grain = User::of("grain");
+        let (a, b) = (system.add("a.pdf", &grain), system.add("b.pdf", &grain));
+        let mut ids = Vec::new();
+        for files in [vec![&a, &b], vec![&a], vec![]] {
+            let form = with(organiser_form(), "files", named_files(&files));
+            let load = app.post("/v1/loads/organiser").by(&grain).json(&form).send().await.ok();
+            ids.push(load["id"].as_str().unwrap().to_owned());
+        }
+        let collection = json!({"files": named_files(&[&b])});
+        app.post(&format!("/v1/loads/{}/collection", ids[2])).by(&grain).json(&collection).send().await.ok();
+        let found = async |user: &User, query: &str| {
+            let reply = app.get(&format!("/v1/loads?sortBy=createdAt&count=true&f:fileId={query}")).by(user).send().await;
+            let total = reply.header("x-total-count").to_owned();
+            let found = reply.ok().as_array().unwrap().iter().map(|load| load["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+            assert_eq!(total, found.len().to_string(), "{query}");
+            found
+        };
+        assert_eq!(found(&grain, &a).await, ids[..2]);
+        assert_eq!(found(&grain, &b).await, [ids[0].clone(), ids[2].clone()]);
+        assert_eq!(found(&User::admin(), &format!("{b}&f:status=collected")).await, ids[2..]);
+        for nothing in ["no-id", &ids[0]] {
+            assert_eq!(found(&grain, nothing).await, [""; 0]);
+        }
+        assert_eq!(found(&User::of("haul"), &a).await, [""; 0], "loads of others");
+        patch(&app, &grain, &ids[0], &json!({"files": named_files(&[&b])})).await.ok();
+        assert_eq!(found(&grain, &a).await, ids[1..2], "no load that had it before");
+    }
+
     async fn a_new_carrier_gets_the_files_of_a_creator_that_is_no_party_any_more(backend) {
         let (app, system) = app_with_files(backend).await;
         let (grain, haul, admin) = (User::of("grain"), User::of("haul"), User::admin());

@@ -81,6 +81,7 @@ const SEARCHES: &[(&str, &str, &str, bool)] = &[
         false,
     ),
     ("?f:batchId=01955bf1-6c00-7a10-8000-000000000001", SORTED, "USING INDEX loads_batch (batch_id=?)", true),
+    ("?f:fileId=01955bf1-6c00-7a10-8000-000000000001", SORTED, "file_uploaders_file (file_id=?)", true),
     ("?f:id=01955bf1-6c00-7a10-8000-000000000001", SORTED, "sqlite_autoindex_loads_1 (id=?)", false),
     (
         "?f:id=01955bf1-6c00-7a10-8000-000000000001,01955bf1-6c00-7a10-8000-000000000002&sortBy=deliveryDateISO",

@@ -34,6 +34,8 @@ pub(crate) struct LoadSearch {
     pub(crate) ids: Vec<Id>,
     /// The batch that created the load.
     pub(crate) batch_id: Option<Id>,
+    /// A file that the load has.
+    pub(crate) file_id: Option<Id>,
     /// The start of the day: loads that were due before and have not ended.
     pub(crate) overdue_at: Option<Timestamp>,
     /// True for loads that the caller's organisation has not accepted yet.
@@ -95,6 +97,7 @@ impl LoadSearch {
             created_by: None,
             ids: Vec::new(),
             batch_id: None,
+            file_id: None,
             overdue_at: None,
             awaits_acceptance: false,
             weight_differs_by_percent: None,
@@ -131,9 +134,9 @@ impl LoadSearch {
             || self.weight_differs_by_percent.is_some()
     }
 
-    /// Returns true for a filter with an index of its own: by driver, by batch or by id.
+    /// Returns true for a filter with an index of its own: by driver, by batch, by file or by id.
     pub(crate) fn has_own_index(&self) -> bool {
-        self.driver.is_some() || self.batch_id.is_some() || !self.ids.is_empty()
+        self.driver.is_some() || self.batch_id.is_some() || self.file_id.is_some() || !self.ids.is_empty()
     }
 
     /// Returns true if statements of the search are prepared once: their text differs with the words and the ids.

@@ -93,6 +93,10 @@ pub(crate) struct LoadFilters {
     #[serde(rename = "f:batchId")]
     #[param(example = json!(examples::BATCH))]
     batch_id: Option<QueryText>,
+    /// The id of a file that the load, its collection or its rejection has.
+    #[serde(rename = "f:fileId")]
+    #[param(example = json!(examples::FILE))]
+    file_id: Option<QueryText>,
     /// `true`: upcoming and collected loads with a delivery date before today in Europe/London.
     overdue: bool,
     /// `true`: loads that the caller's organisation has not accepted yet.
@@ -179,6 +183,7 @@ impl LoadFilters {
             created_by: text(&self.created_by),
             ids: self.ids.iter().map(|id| parse_id(id)).collect(),
             batch_id: self.batch_id.as_deref().map(parse_id),
+            file_id: self.file_id.as_deref().map(parse_id),
             overdue_at: self.overdue.then(start_of_today),
             awaits_acceptance: self.awaits_acceptance,
             weight_differs_by_percent: self.weight_differs_by_percent.map(i64::from),

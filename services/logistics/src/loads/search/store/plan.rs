@@ -3,7 +3,7 @@
 use common::{Caller, Error};
 use database::search::words::HasWord;
 use database::search::{Column, SortOrder, words};
-use database::{AnyConnection, Id, Timestamp, TimestampSql};
+use database::{AnyConnection, Id, IdSql, Timestamp, TimestampSql};
 use diesel::dsl::{not, sql};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
@@ -223,6 +223,13 @@ pub(super) fn matches<'a>(
     }
     if let Some(batch) = search.batch_id {
         query = query.filter(l::batch_id.eq(batch));
+    }
+    if let Some(file) = search.file_id {
+        let had = sql::<Bool>("loads.id IN (SELECT subject_id FROM file_uploaders WHERE file_id = ");
+        query = query.filter(had.bind::<IdSql, _>(file).sql(")"));
+        // The index also has loads that had the file before.
+        let has = sql::<Bool>("CAST(loads.document AS TEXT) LIKE ").bind::<Text, _>(format!("%{file}%"));
+        query = query.filter(has);
     }
     if let Some(today) = search.overdue_at {
         let has_not_ended = l::status.eq_any([Status::Upcoming.as_str(), Status::Collected.as_str()]);
