@@ -163,12 +163,12 @@ async fn neighbours(
     let Some(index) = listed.iter().position(|load| load.id == id) else { return Ok(None) };
     let before = match index.checked_sub(1).and_then(|index| listed.get(index)) {
         Some(load) => Some(list.place(&load.id)),
-        None => list.get("before").map(str::to_owned),
+        None => list.before().last().map(ToString::to_string),
     };
     let after = match (listed.get(index + 1), next) {
         (Some(load), _) => Some(list.place(&load.id)),
         (None, Some(cursor)) => {
-            let next = list.on(&cursor, "");
+            let next = list.after(&cursor, id);
             find(&next).await?.value.first().map(|load| next.place(&load.id))
         }
         (None, None) => None,

@@ -8,6 +8,8 @@ use crate::format::{Clock, monday, parse_date};
 /// The field of the query of the list from which one came.
 pub(crate) const LIST: &str = "list";
 
+/// The most pages before the one that is shown through which `Previous` leads.
+const MAX_BEFORE: usize = 3;
 /// Rows on a page.
 const ROWS: &str = "50";
 /// The most filters of a list, and the most characters of one.
@@ -95,9 +97,9 @@ pub(crate) const COLUMNS: [Column; 11] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ListQuery(Vec<(String, String)>);
 
-/// Parameters that are no filters but say where one is in the list. `cursor` is the page, and `before` the load before
-/// it. `previous` and `next` are the loads beside the one that is shown, which may have left the list meanwhile. A load
-/// is written as its id and the cursor of its page.
+/// Parameters that are no filters but say where one is in the list. `cursor` is the page, and `before` the last load of
+/// each of up to [`MAX_BEFORE`] pages before it, the nearest page last. `previous` and `next` are the loads beside the
+/// one that is shown, which may have left the list meanwhile. A load is written as its id and the cursor of its page.
 fn is_place(name: &str) -> bool {
     ["cursor", "before", "previous", "next"].contains(&name)
 }
@@ -215,13 +217,26 @@ impl ListQuery {
 
     /// Returns the address of the page at a cursor. `last`: the id of the last load of this page.
     pub(crate) fn at(&self, cursor: &str, last: &str) -> String {
-        self.on(cursor, &self.place(last)).path()
+        self.after(cursor, last).path()
     }
 
-    /// Returns the list at the page of a cursor, after the load at the place `before`. Both may be empty.
-    pub(crate) fn on(&self, cursor: &str, before: &str) -> Self {
-        let places =
-            [("cursor", cursor), ("before", before)].into_iter().filter(|(_, value)| !value.is_empty());
+    /// Returns the list at the page of a cursor, which follows this one. `last`: the id of the last load of this page.
+    pub(crate) fn after(&self, cursor: &str, last: &str) -> Self {
+        let (before, last) = (self.before(), self.place(last));
+        let before = &before[(before.len() + 1).saturating_sub(MAX_BEFORE)..];
+        self.on(cursor, &[before, &[last.as_str()]].concat())
+    }
+
+    /// Returns the places of the last loads of the pages before this one.
+    pub(crate) fn before(&self) -> Vec<&str> {
+        let before = self.0.iter().filter(|(name, _)| name == "before");
+        before.map(|(_, place)| place.as_str()).collect()
+    }
+
+    /// Returns the list at the page of a cursor, which is empty for the first one, after the loads at these places.
+    fn on(&self, cursor: &str, before: &[&str]) -> Self {
+        let cursor = Some(("cursor", cursor)).filter(|(_, cursor)| !cursor.is_empty());
+        let places = cursor.into_iter().chain(before.iter().map(|place| ("before", *place)));
         let places = places.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Self(self.0.iter().filter(|(name, _)| !is_place(name)).cloned().chain(places).collect())
     }
@@ -243,14 +258,15 @@ impl ListQuery {
     pub(crate) fn neighbour(&self, name: &str, id: &str) -> Option<String> {
         let place = self.get(name)?;
         let (neighbour, cursor) = place.split_once(' ').unwrap_or((place, ""));
-        let before = if cursor == self.get("cursor").unwrap_or_default() {
-            self.get("before").unwrap_or_default().to_owned()
+        let before = self.before();
+        let list = if cursor == self.get("cursor").unwrap_or_default() {
+            self.on(cursor, &before)
         } else if name == "next" {
-            self.place(id)
+            self.after(cursor, id)
         } else {
-            String::new()
+            self.on(cursor, &before[..before.len().saturating_sub(1)])
         };
-        Some(self.on(cursor, &before).load_path(neighbour))
+        Some(list.load_path(neighbour))
     }
 
     /// Returns the address of a load, from which one comes back to this page.
@@ -407,7 +423,13 @@ mod tests {
         let previous = list.neighbour("previous", "7").unwrap();
         assert_eq!(previous, "/loads/6?list=tag%3Da%26cursor%3Dc%26before%3D5%2Bb");
         let next = list.neighbour("next", "7").unwrap();
-        assert_eq!(next, "/loads/8?list=tag%3Da%26cursor%3Dd%26before%3D7%2Bc");
+        assert_eq!(next, "/loads/8?list=tag%3Da%26cursor%3Dd%26before%3D5%2Bb%26before%3D7%2Bc");
+        // Back over the borders of several pages.
+        let pages = ["b", "c", "d", "e"].iter().fold(ListQuery::parse("tag=a"), |list, page| list.after(page, "9"));
+        assert_eq!(pages.before(), ["9 b", "9 c", "9 d"], "not those of all pages");
+        let back = pages.beside([pages.before().last().map(ToString::to_string), None]);
+        let back = back.neighbour("previous", "1").unwrap();
+        assert_eq!(back, "/loads/9?list=tag%3Da%26cursor%3Dd%26before%3D9%2Bb%26before%3D9%2Bc");
         assert_eq!(ListQuery::parse("cursor=a").first(), "/loads");
         assert_eq!(ListQuery::parse(&query.encoded()), query);
     }
