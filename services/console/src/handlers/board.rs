@@ -126,15 +126,10 @@ pub(super) async fn find_loads(
     }
 }
 
-/// Returns a column for what nobody has, for each haulier or driver with loads, for what is done without one, and for some
-/// of those who are known and have no loads. `find` returns the ids and names of those who have a load. Hauliers without
-/// an id differ by their names.
-fn columns(
-    loads: &[Load],
-    find: impl Fn(&Load) -> Vec<Entry>,
-    done: &str,
-    known: &[Entry],
-) -> Vec<Column> {
+/// Returns a column for what nobody has, for each haulier or driver with loads, for what is done without one, and for
+/// some of those who are known and have no loads. `find` returns the ids and names of those who have a load. Hauliers
+/// without an id differ by their names.
+fn columns(loads: &[Load], find: impl Fn(&Load) -> Vec<Entry>, done: &str, known: &[Entry]) -> Vec<Column> {
     let mut columns = vec![Column::default()];
     for load in loads {
         let mut found = find(load);

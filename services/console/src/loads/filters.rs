@@ -425,7 +425,8 @@ mod tests {
         let next = list.neighbour("next", "7").unwrap();
         assert_eq!(next, "/loads/8?list=tag%3Da%26cursor%3Dd%26before%3D5%2Bb%26before%3D7%2Bc");
         // Back over the borders of several pages.
-        let pages = ["b", "c", "d", "e"].iter().fold(ListQuery::parse("tag=a"), |list, page| list.after(page, "9"));
+        let pages =
+            ["b", "c", "d", "e"].iter().fold(ListQuery::parse("tag=a"), |list, page| list.after(page, "9"));
         assert_eq!(pages.before(), ["9 b", "9 c", "9 d"], "not those of all pages");
         let back = pages.beside([pages.before().last().map(ToString::to_string), None]);
         let back = back.neighbour("previous", "1").unwrap();

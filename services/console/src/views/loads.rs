@@ -192,7 +192,10 @@ impl ListView<'_> {
                 }
             }
             @for (name, label) in [("tag", "Tag"), ("differs", "Delivered outside, %")] {
-                div.field { label for={ "q-" (name) } { (label) } input id={ "q-" (name) } name=(name) value=(value(name)); }
+                div.field {
+                    label for={ "q-" (name) } { (label) }
+                    input id={ "q-" (name) } name=(name) value=(value(name)) autocomplete="off";
+                }
             }
             @for (name, label) in [("week", "Week of"), ("from", "Delivery from"), ("to", "Delivery until")] {
                 div.field {

@@ -59,6 +59,7 @@ fn a_driver_collects_and_proves_in_two_steps_without_scripts() {
         let picture = ("ticket.jpg", "image/jpeg", super::loads::photograph("driver"));
         let second = driver.send_file(&first, &prove, &[], picture).await;
         assert!(second.text.contains("1 photograph stored"), "{}", second.text);
+        assert_eq!(second.text.matches("inputmode=\"numeric\"").count(), 3, "kilograms: {}", second.text);
         assert!(second.text.contains("value=\"VX17 RTH\""), "the lorry is known: {}", second.text);
         // What is wrong stands at its field, and nothing typed is lost.
         let wrong = [("weightGross", "41.86"), ("weightTare", "14760"), ("ticketNumber", "T-20481")];

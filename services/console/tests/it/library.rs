@@ -53,7 +53,10 @@ fn files_are_stored_shared_linked_and_archived() {
         assert!(used.contains("Used by") && used.contains(">USES-IT</a>"), "{used}");
         assert!(browser.get(&format!("/loads?file={id}")).await.ok().contains(">USES-IT</a>"));
         let theirs = tom.get(&about).await.ok();
-        assert!(theirs.contains("No load that you can see has this file") && !theirs.contains("USES-IT"), "{theirs}");
+        assert!(
+            theirs.contains("No load that you can see has this file") && !theirs.contains("USES-IT"),
+            "{theirs}"
+        );
         assert!(!theirs.contains("Archive it") && !theirs.contains("/share\""), "{theirs}");
         let file = browser.get(&about).await;
         assert!(file.text.contains("wye-valley-farm"), "{}", file.text);

@@ -22,6 +22,19 @@ async fn listing(office: &Office, id: &str) -> Value {
     office.livestock.get(&format!("/v1/listings/{id}")).by(&carys()).send().await.ok()
 }
 
+/// The keypads of some phones have no point for `inputmode=decimal`, and none has one for `numeric`.
+#[test]
+fn prices_and_weights_in_tonnes_are_typed_as_text() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let browser = office.browser("carys").await;
+        for path in ["/market/new/sheep", "/market/new/feed", "/market", "/loads/new", "/loads"] {
+            let page = browser.get(path).await.ok();
+            assert!(!page.contains("inputmode") && !page.contains("type=\"number\""), "{path}: {page}");
+        }
+    });
+}
+
 #[test]
 fn a_half_written_listing_and_its_pictures_survive_leaving() {
     testkit::block_on(async {

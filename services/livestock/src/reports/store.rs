@@ -80,7 +80,8 @@ fn matches(search: &ReportSearch) -> reports::BoxedQuery<'_, MultiBackend> {
         query = query.filter(r::reason.eq(reason));
     }
     if let Some(id) = &search.organisation_id {
-        query = query.filter(r::listing_id.eq_any(l::listings.filter(l::organisation_id.eq(id)).select(l::id)));
+        query =
+            query.filter(r::listing_id.eq_any(l::listings.filter(l::organisation_id.eq(id)).select(l::id)));
     }
     query
 }

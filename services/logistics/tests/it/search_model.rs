@@ -170,7 +170,8 @@ fn matches(load: &Value, caller: &str, filters: &Filters) -> bool {
             "weightDiffersByPercent" => {
                 let collected = &load["collection"]["weightNet"]["weight"];
                 let expected = collected.as_f64().or(load["weight"]["weight"].as_f64());
-                let weights = expected.zip(load["weightNet"]["weight"].as_f64()).filter(|_| is(&["completed"]));
+                let weights =
+                    expected.zip(load["weightNet"]["weight"].as_f64()).filter(|_| is(&["completed"]));
                 weights.is_some_and(|(expected, net)| {
                     (net - expected).abs() * 100.0 > expected * value.parse::<f64>().unwrap() + 1e-6
                 })

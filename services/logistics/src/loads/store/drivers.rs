@@ -26,8 +26,9 @@ const SENDINGS: Rate = Rate {
 };
 
 /// The condition that a load was sent to a driver after it got its carrier.
-const SENT_SINCE_CARRIER: &str = "NOT EXISTS (SELECT 1 FROM load_events WHERE load_events.load_id = load_drivers.load_id \
-     AND (sent_at IS NULL OR load_events.at > sent_at) AND (changes -> 'carrierId') IS NOT NULL)";
+const SENT_SINCE_CARRIER: &str = "NOT EXISTS (SELECT 1 FROM load_events \
+     WHERE load_events.load_id = load_drivers.load_id AND (sent_at IS NULL OR load_events.at > sent_at) \
+     AND (changes -> 'carrierId') IS NOT NULL)";
 
 /// A driver to whom a load was sent.
 #[derive(Debug, Serialize, ToSchema)]
@@ -87,7 +88,8 @@ pub(crate) fn drivers_of(
 ) -> Result<HashMap<Id, Vec<String>>, Error> {
     let mut found = d::load_drivers.filter(d::load_id.eq_any(loads)).into_boxed();
     if let Some(caller) = reader.filter(|caller| !caller.admin) {
-        let organised = sql::<Bool>("EXISTS (SELECT 1 FROM loads WHERE id = load_drivers.load_id AND organiser_id = ");
+        let organised =
+            sql::<Bool>("EXISTS (SELECT 1 FROM loads WHERE id = load_drivers.load_id AND organiser_id = ");
         let organised = organised.bind::<Text, _>(caller.organisation_id_or_empty()).sql(")");
         found = found.filter(organised.or(sql::<Bool>(SENT_SINCE_CARRIER)));
     }
