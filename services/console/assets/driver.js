@@ -160,26 +160,22 @@ function isDue({ state, sendAt }) {
 async function sendDue() {
   let sent = 0;
   try {
-    const due = (await entries()).filter(isDue);
-    // The time of the office is asked once even if nothing is due, for what is entered without signal later.
-    if (due.length || (await remembered("offset")) === undefined) {
-      const token = await contact();
-      if (!token) return;
-      [hasSignal, isLoggedIn] = [true, true];
-      for (const { id } of due) {
-        const entry = await find(id);
-        if (!entry || !isDue(entry)) continue;
-        try {
-          if (!(await deliver(entry, token))) continue;
-          await remove(id);
-          sent += 1;
-        } catch (error) {
-          if (isTemporary(error)) throw error;
-          await update({ ...entry, state: "refused", reason: error.message });
-        }
+    // Asked even if nothing is due: only an answer shows that there is signal, and what is entered without signal later
+    // needs the time of the office. `navigator.onLine` is true on a network that hangs.
+    const token = await contact();
+    if (!token) return;
+    [hasSignal, isLoggedIn] = [true, true];
+    for (const { id } of (await entries()).filter(isDue)) {
+      const entry = await find(id);
+      if (!entry || !isDue(entry)) continue;
+      try {
+        if (!(await deliver(entry, token))) continue;
+        await remove(id);
+        sent += 1;
+      } catch (error) {
+        if (isTemporary(error)) throw error;
+        await update({ ...entry, state: "refused", reason: error.message });
       }
-    } else {
-      [hasSignal, isLoggedIn] = [navigator.onLine, true];
     }
     if (list) await keepPages().catch(() => {});
   } catch (error) {
@@ -304,7 +300,7 @@ function row(entry) {
 function showSignal(unsent) {
   const texts = [...warnings];
   if (!hasSignal) texts.push("No signal.");
-  if (!isLoggedIn) texts.push("Log in again, so that the office gets what is waiting.");
+  if (!isLoggedIn) texts.push("Log in again, so that the office gets what you enter.");
   const refused = unsent.filter(({ state }) => state === "refused").length;
   const waiting = unsent.length - refused;
   if (waiting === 1) texts.push("1 entry is not sent yet. It will be sent by itself.");
@@ -516,7 +512,8 @@ async function start() {
     return show();
   }
   await forgetPages((name) => name !== ownPages).catch(() => {});
-  await navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
+  // Not awaited: the browser looks for a new worker first, which takes as long as the network hangs.
+  navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
   navigator.storage?.persist?.();
   if (form) await fill();
   document.documentElement.dataset.ready = "";
