@@ -132,8 +132,11 @@ async function deliver(entry, token) {
     photograph.id ??= newId();
     photograph.file ??= uploaded.get(photograph.id);
     if (photograph.file) continue;
+    // It is as large as it was if the browser was killed while it was made smaller.
+    await shrink(photograph);
     const body = new FormData();
     body.set("form-token", token);
+    body.set("key", photograph.id);
     body.set("file", photograph.blob, photograph.name);
     const { file } = await ask("/driver/files", "POST", body);
     if (typeof file !== "string" || !file) throw noAnswer();
@@ -398,6 +401,7 @@ function showNet(controls) {
 
 // Makes a photograph upright and small. One that the browser cannot read stays as it is.
 async function shrink(photograph) {
+  if (photograph.isSmall) return;
   let image;
   try {
     image = await createImageBitmap(photograph.blob, { imageOrientation: "from-image" });
@@ -413,6 +417,7 @@ async function shrink(photograph) {
     if (!blob) return;
     photograph.blob = blob;
     photograph.name = `${photograph.name.replace(/\.\w+$/, "")}.jpg`;
+    photograph.isSmall = true;
     if (blob.size <= PHOTOGRAPH_BYTES) return;
   }
 }
