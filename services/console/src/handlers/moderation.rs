@@ -15,7 +15,7 @@ use crate::api::market::{Listing, Report, Suspended};
 use crate::api::model::Event;
 use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::market::{neighbours, queue};
+use crate::market::{neighbours, queue, removed};
 use crate::user::{Failure, User};
 use crate::views::loads::counted;
 use crate::views::moderation::{Case, ModerationView};
@@ -102,7 +102,8 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     let listing = listing?.value;
     let events = optional(events, missing)?.map(|reply| reply.value).unwrap_or_default();
     let reports = optional(reports, missing)?.map(|reply| reply.value).unwrap_or_default();
-    let files: Vec<_> = listing.files.iter().map(|file| file.id.as_str()).collect();
+    let removed = removed(&listing, &events, &reports);
+    let files: Vec<_> = listing.files.iter().chain(&removed).map(|file| file.id.as_str()).collect();
     let own = [("f:organisationId", listing.organisation_id.as_str()), ("limit", MAX_OTHERS)];
     let (pictures, others) = futures_util::join!(
         find_pictures(caller, &files, missing),
@@ -110,7 +111,7 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     );
     let mut others = others.map(|reply| reply.value).unwrap_or_default();
     others.retain(|other| other.id != listing.id);
-    Ok(Case { pictures: pictures?, events, reports, others, listing })
+    Ok(Case { pictures: pictures?, removed, events, reports, others, listing })
 }
 
 fn done(name: &str, left: &str) -> Option<String> {
