@@ -132,8 +132,11 @@ async function deliver(entry, token) {
     photograph.id ??= newId();
     photograph.file ??= uploaded.get(photograph.id);
     if (photograph.file) continue;
+    // It is as large as it was if the browser was killed while it was made smaller.
+    await shrink(photograph);
     const body = new FormData();
     body.set("form-token", token);
+    body.set("key", photograph.id);
     body.set("file", photograph.blob, photograph.name);
     const { file } = await ask("/driver/files", "POST", body);
     if (typeof file !== "string" || !file) throw noAnswer();
@@ -160,26 +163,22 @@ function isDue({ state, sendAt }) {
 async function sendDue() {
   let sent = 0;
   try {
-    const due = (await entries()).filter(isDue);
-    // The time of the office is asked once even if nothing is due, for what is entered without signal later.
-    if (due.length || (await remembered("offset")) === undefined) {
-      const token = await contact();
-      if (!token) return;
-      [hasSignal, isLoggedIn] = [true, true];
-      for (const { id } of due) {
-        const entry = await find(id);
-        if (!entry || !isDue(entry)) continue;
-        try {
-          if (!(await deliver(entry, token))) continue;
-          await remove(id);
-          sent += 1;
-        } catch (error) {
-          if (isTemporary(error)) throw error;
-          await update({ ...entry, state: "refused", reason: error.message });
-        }
+    // Asked even if nothing is due: only an answer shows that there is signal, and what is entered without signal later
+    // needs the time of the office. `navigator.onLine` is true on a network that hangs.
+    const token = await contact();
+    if (!token) return;
+    [hasSignal, isLoggedIn] = [true, true];
+    for (const { id } of (await entries()).filter(isDue)) {
+      const entry = await find(id);
+      if (!entry || !isDue(entry)) continue;
+      try {
+        if (!(await deliver(entry, token))) continue;
+        await remove(id);
+        sent += 1;
+      } catch (error) {
+        if (isTemporary(error)) throw error;
+        await update({ ...entry, state: "refused", reason: error.message });
       }
-    } else {
-      [hasSignal, isLoggedIn] = [navigator.onLine, true];
     }
     if (list) await keepPages().catch(() => {});
   } catch (error) {
@@ -304,7 +303,7 @@ function row(entry) {
 function showSignal(unsent) {
   const texts = [...warnings];
   if (!hasSignal) texts.push("No signal.");
-  if (!isLoggedIn) texts.push("Log in again, so that the office gets what is waiting.");
+  if (!isLoggedIn) texts.push("Log in again, so that the office gets what you enter.");
   const refused = unsent.filter(({ state }) => state === "refused").length;
   const waiting = unsent.length - refused;
   if (waiting === 1) texts.push("1 entry is not sent yet. It will be sent by itself.");
@@ -402,6 +401,7 @@ function showNet(controls) {
 
 // Makes a photograph upright and small. One that the browser cannot read stays as it is.
 async function shrink(photograph) {
+  if (photograph.isSmall) return;
   let image;
   try {
     image = await createImageBitmap(photograph.blob, { imageOrientation: "from-image" });
@@ -417,6 +417,7 @@ async function shrink(photograph) {
     if (!blob) return;
     photograph.blob = blob;
     photograph.name = `${photograph.name.replace(/\.\w+$/, "")}.jpg`;
+    photograph.isSmall = true;
     if (blob.size <= PHOTOGRAPH_BYTES) return;
   }
 }
@@ -516,7 +517,8 @@ async function start() {
     return show();
   }
   await forgetPages((name) => name !== ownPages).catch(() => {});
-  await navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
+  // Not awaited: the browser looks for a new worker first, which takes as long as the network hangs.
+  navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
   navigator.storage?.persist?.();
   if (form) await fill();
   document.documentElement.dataset.ready = "";

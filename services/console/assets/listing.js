@@ -33,16 +33,11 @@ function keep() {
 
 const kept = isAgain ? null : store(() => JSON.parse(localStorage.getItem(name)));
 if (Array.isArray(kept?.pairs) && JSON.stringify(kept.pairs) !== first) {
-  const note = document.createElement("p");
-  note.className = "notice";
-  note.setAttribute("role", "status");
+  const note = Object.assign(document.createElement("p"), { className: "notice", role: "status" });
   note.append("You began to write this and did not send it. ");
   for (const [text, action] of [["Go on writing", () => bring(kept)], ["Discard it", forget]]) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = text;
-    button.addEventListener("click", () => (action(), note.remove()));
-    note.append(button, " ");
+    const button = { type: "button", textContent: text, onclick: () => (action(), note.remove()) };
+    note.append(Object.assign(document.createElement("button"), button), " ");
   }
   form.before(note);
 }
@@ -100,13 +95,14 @@ const input = pictures.querySelector("input[type=file]");
 function send(files) {
   const body = new FormData();
   body.append("form-token", form.elements["form-token"].value);
+  // The same files have the same key: those of an answer that was lost are not stored twice.
+  const key = [form.elements.key.value, ...[...files].map(({ size, lastModified }) => `${size}-${lastModified}`)].join("-");
+  body.append("key", key.slice(0, 200));
   for (const file of files) body.append("file", file);
   const request = new XMLHttpRequest();
   const say = (text) => {
     const error = pictures.querySelector(".error") ?? pictures.appendChild(document.createElement("p"));
-    error.className = "error";
-    error.setAttribute("role", "alert");
-    error.textContent = text;
+    Object.assign(error, { className: "error", role: "alert", textContent: text });
   };
   request.upload.addEventListener("progress", ({ loaded, total }) => (progress.value = (loaded / total) * 100));
   request.addEventListener("loadend", () => {

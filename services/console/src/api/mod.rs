@@ -294,11 +294,25 @@ impl Caller<'_> {
         response.json().await.map_err(|error| away(service, error.into()))
     }
 
-    /// Stores a file, and returns its id.
-    pub(crate) async fn upload(&self, service: Service, form: Form) -> Result<String, CallError> {
-        let request = self.call(service, Method::POST, "/v1/files")?;
+    /// Stores a file, and returns its id. `key`: its idempotency key.
+    pub(crate) async fn upload(
+        &self,
+        service: Service,
+        form: Form,
+        key: Option<&str>,
+    ) -> Result<String, CallError> {
+        let mut request = self.call(service, Method::POST, "/v1/files")?;
+        if let Some(key) = key {
+            request = request.header("idempotency-key", key);
+        }
         // A photograph takes longer than a page may.
-        let response = self.send(service, request.timeout(UPLOAD_TIMEOUT).multipart(form)).await?;
+        let sent = self.send(service, request.timeout(UPLOAD_TIMEOUT).multipart(form)).await;
+        let response = sent.map_err(|error| match error {
+            CallError::Refused(refusal) if refusal.code == "idempotency_in_progress" => {
+                away(service, anyhow!("it still stores the file that was sent before"))
+            }
+            error => error,
+        })?;
         let stored: Stored = response.json().await.map_err(|error| away(service, error.into()))?;
         Ok(stored.id)
     }

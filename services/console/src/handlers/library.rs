@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::address_book::{find_organisations, with_ids};
 use super::extract::{Parameters, PostForm};
-use super::{errors_of, html_with, optional, see_other};
+use super::{errors_of, html_with, new_key, optional, see_other};
 use crate::Console;
 use crate::api::model::{FileInfo, Load, Usage};
 use crate::api::{CallError, FieldError, Service, Write, segment, with_query};
@@ -61,6 +61,7 @@ async fn show(
         usage: usage.as_ref(),
         parameters,
         missing: &missing,
+        key: &new_key(),
         errors,
         done: done(parameters.get("done")),
     };

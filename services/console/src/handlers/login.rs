@@ -13,7 +13,7 @@ use crate::fields::{FORM_TOKEN, Fields};
 use crate::guard::way_back;
 use crate::login::{Attempt, DemoPerson, Login, PEOPLE};
 use crate::session::{Cookies, Person, Session};
-use crate::user::Failure;
+use crate::user::{Failure, User};
 use crate::views::login as views;
 
 /// Start of the names of the cookies that hold attempts, one for each: several tabs log in independently.
@@ -174,6 +174,11 @@ pub(super) async fn log_out(
         }
     }
     secret::forget(response, &console)
+}
+
+/// Shows who is logged in, to become somebody else.
+pub(super) async fn account(user: User) -> HttpResponse {
+    html(&views::account(&user))
 }
 
 pub(super) async fn logged_out() -> HttpResponse {

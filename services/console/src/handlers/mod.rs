@@ -131,6 +131,7 @@ pub(crate) fn pages(pages: &mut Pages<'_>) {
         .get("/login/start", login::start)
         .get("/login/callback", login::callback)
         .post("/login/person", login::person)
+        .get("/account", login::account)
         .post("/logout", login::log_out)
         .get("/logged-out", login::logged_out)
         .get("/logged-in", login::logged_in)

@@ -15,7 +15,7 @@ use crate::api::market::{Listing, Report, Suspended};
 use crate::api::model::Event;
 use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
 use crate::fields::Fields;
-use crate::market::{neighbours, queue};
+use crate::market::{neighbours, queue, removed};
 use crate::user::{Failure, User};
 use crate::views::loads::counted;
 use crate::views::moderation::{Case, ModerationView};
@@ -104,7 +104,8 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     let listing = listing?.value;
     let events = optional(events, missing)?.map(|reply| reply.value).unwrap_or_default();
     let reports = optional(reports, missing)?.map(|reply| reply.value).unwrap_or_default();
-    let files: Vec<_> = listing.files.iter().map(|file| file.id.as_str()).collect();
+    let removed = removed(&listing, &events, &reports);
+    let files: Vec<_> = listing.files.iter().chain(&removed).map(|file| file.id.as_str()).collect();
     let own = [("f:organisationId", listing.organisation_id.as_str()), ("limit", MAX_OTHERS)];
     let settled = [own[0], ("f:status", "resolved"), ("sortDesc", "true"), ("limit", MAX_EARLIER)];
     let (pictures, others, earlier) = futures_util::join!(
@@ -116,7 +117,7 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     others.retain(|other| other.id != listing.id);
     let mut earlier = earlier.map(|reply| reply.value).unwrap_or_default();
     earlier.retain(|report| report.listing_id != listing.id);
-    Ok(Case { pictures: pictures?, events, reports, others, earlier, listing })
+    Ok(Case { pictures: pictures?, removed, events, reports, others, earlier, listing })
 }
 
 fn done(name: &str, left: &str) -> Option<String> {

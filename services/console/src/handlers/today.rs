@@ -134,7 +134,7 @@ pub(super) async fn page(
     let mut shown_waiting: Vec<Waiting> = Vec::new();
     for (count, waiting) in waiting.unwrap_or_default() {
         let count = optional(count, &mut missing)?.and_then(|reply| reply.total).unwrap_or_default();
-        match shown_waiting.iter_mut().find(|known| known.path == waiting.path) {
+        match shown_waiting.iter_mut().find(|known| known.what == waiting.what) {
             Some(known) => known.count += count,
             None => shown_waiting.push(Waiting { count, ..waiting }),
         }
@@ -198,7 +198,7 @@ fn unanswered(noted: Vec<FeedEvent>, user: &User) -> Vec<FeedEvent> {
     newest
 }
 
-/// Counts what waits for somebody besides loads. What has the same address is one.
+/// Counts what waits for somebody besides loads, the same thing perhaps in several parts.
 async fn find_waiting(
     caller: &Caller<'_>,
     is_admin: bool,
@@ -214,8 +214,10 @@ async fn find_waiting(
     calls.push((Service::Livestock, path, waiting("enquiry", about, "/market/enquiries")));
     let services = [Service::Logistics, Service::Livestock];
     let listed = services.map(|service| caller.get::<Vec<Webhook>>(service, "/v1/webhooks", &[]));
+    let mut switched_off = 0;
     for (service, webhooks) in services.into_iter().zip(join_all(listed).await) {
         for webhook in webhooks.map(|reply| reply.value).unwrap_or_default() {
+            switched_off += u64::from(webhook.status == "disabled");
             let path = format!("/v1/webhooks/{}/deliveries?f:status=failed", segment(&webhook.id));
             calls.push((service, path, waiting("delivery", "to webhooks failed", "/connections")));
         }
@@ -224,5 +226,9 @@ async fn find_waiting(
         let path = "/v1/reports?f:status=open".to_owned();
         calls.push((Service::Livestock, path, waiting("report", "of listings to decide", "/moderation")));
     }
-    join_all(calls.into_iter().map(|(service, path, waiting)| count(service, path, waiting))).await
+    let counted = join_all(calls.into_iter().map(|(service, path, waiting)| count(service, path, waiting)));
+    let mut counted = counted.await;
+    let webhooks = Reply { value: Value::Null, total: Some(switched_off), next: None };
+    counted.push((Ok(webhooks), waiting("webhook", "switched off", "/connections")));
+    counted
 }

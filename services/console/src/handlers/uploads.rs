@@ -23,6 +23,9 @@ const MAX_FILES: usize = 10;
 const MAX_FILE_BYTES: usize = 100 << 20;
 /// Chunks of a file that wait for the system service.
 const CHUNKS: usize = 4;
+/// Addresses of forms that store files and do nothing else. The idempotency key of another form is that of its record:
+/// if the form is refused, it comes back with the same key and perhaps other files.
+const FOR_FILES: [&str; 3] = ["/files/upload", "/market/pictures", "/driver/files"];
 
 /// Reads a form with files, and stores the files for the person. Without a person, an error at the field asks to choose
 /// them again.
@@ -37,12 +40,17 @@ pub(super) async fn receive(
     let texts = purpose.texts();
     let limits =
         Limits { texts: &texts, text_bytes: MAX_TEXT_BYTES, files: MAX_FILES, file_bytes: MAX_FILE_BYTES };
+    let is_for_files = FOR_FILES.contains(&request.path());
+    let mut index = 0;
     let received = multipart::receive(request, payload, limits, async |mut part| {
-        let token = part.texts.iter().find(|(name, _)| name == FORM_TOKEN).map_or("", |(_, token)| token);
-        let user = user.filter(|user| user.is_form_token(&console.sessions.keys, token));
+        let text = |name: &str| part.texts.iter().find(|(own, _)| own == name).map_or("", |(_, text)| text);
+        let user = user.filter(|user| user.is_form_token(&console.sessions.keys, text(FORM_TOKEN)));
+        let key = text("key");
+        let key = (is_for_files && !key.is_empty()).then(|| format!("{key}-{index}"));
+        index += 1;
         let stored = match user {
             Some(user) if part.name.as_ref().is_some_and(|name| !name.is_empty()) => {
-                Some(store(console, user, &mut part, purpose).await?)
+                Some(store(console, user, &mut part, purpose, key.as_deref()).await?)
             }
             // Browsers send an empty part if no file was chosen.
             _ => {
@@ -121,7 +129,7 @@ impl Purpose {
         match self {
             Self::Load => TEXTS.into(),
             Self::Listing => market::texts(),
-            Self::Own => vec![FORM_TOKEN],
+            Self::Own => vec![FORM_TOKEN, "key"],
         }
     }
 
@@ -141,6 +149,7 @@ async fn store(
     user: &User,
     part: &mut FilePart<'_>,
     purpose: Purpose,
+    key: Option<&str>,
 ) -> Result<Result<String, CallError>, common::Error> {
     let name = part.name.clone().unwrap_or_default();
     let declared = part.declared.clone().unwrap_or_else(|| "application/octet-stream".to_owned());
@@ -164,7 +173,8 @@ async fn store(
         Ok::<_, common::Error>(())
     };
     let caller = user.caller(&console.api);
-    let (passed, stored) = join(pass_on, caller.upload(Service::System, form.part("file", content))).await;
+    let upload = caller.upload(Service::System, form.part("file", content), key);
+    let (passed, stored) = join(pass_on, upload).await;
     passed?;
     Ok(stored.map(|id| format!("{id} {name}")))
 }

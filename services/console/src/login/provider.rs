@@ -28,7 +28,7 @@ const REFRESHED_TTL: Duration = Duration::from_secs(60);
 const MAX_REFRESHED: u64 = 10_000;
 /// The lifetime of an access token whose response names none.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(300);
-/// How long an access token is used at most that can be refreshed.
+/// How long an access token is used at most.
 const MAX_LIFETIME: Duration = Duration::from_secs(900);
 
 type Client = CoreClient<
@@ -265,7 +265,7 @@ fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64, before: Option<&S
     let id_token = tokens.id_token().map(ToString::to_string);
     Session {
         access_token: tokens.access_token().secret().clone(),
-        expires_at: now + lifetime(tokens.expires_in(), refresh_token.is_some()).as_secs(),
+        expires_at: now + lifetime(tokens.expires_in()).as_secs(),
         refresh_token,
         id_token: id_token.or_else(|| before?.id_token.clone()),
         ends_at,
@@ -273,10 +273,9 @@ fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64, before: Option<&S
 }
 
 /// Returns how long an access token is used whose response names this lifetime. A person who is locked at the provider
-/// is out when the token is refreshed.
-fn lifetime(named: Option<Duration>, can_refresh: bool) -> Duration {
-    let named = named.unwrap_or(DEFAULT_LIFETIME);
-    if can_refresh { named.min(MAX_LIFETIME) } else { named }
+/// is out when the token is refreshed or, without a refresh token, when the provider has to log the person in again.
+fn lifetime(named: Option<Duration>) -> Duration {
+    named.unwrap_or(DEFAULT_LIFETIME).min(MAX_LIFETIME)
 }
 
 /// Why the provider was not reached.
@@ -300,12 +299,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_that_can_be_refreshed_is_used_for_15_minutes_at_most() {
-        let lifetime =
-            |seconds, can_refresh| lifetime(Some(Duration::from_secs(seconds)), can_refresh).as_secs();
-        assert_eq!(
-            [lifetime(300, true), lifetime(43_200, true), lifetime(43_200, false)],
-            [300, 900, 43_200]
-        );
+    fn an_access_token_is_used_for_15_minutes_at_most() {
+        for (named, used) in [(300, 300), (43_200, 900)] {
+            let tokens =
+                serde_json::json!({"access_token": "a", "token_type": "bearer", "expires_in": named});
+            let session = session(&serde_json::from_value(tokens).unwrap(), 1_000, 50_000, None);
+            assert_eq!((session.expires_at, session.refresh_token), (1_000 + used, None), "{named}");
+        }
     }
 }

@@ -14,5 +14,5 @@ pub(crate) use facets::{Choice, Group, groups};
 pub(crate) use forms::{Form, texts};
 pub(crate) use map::{ABROAD, Area, LAND, Place};
 pub(crate) use query::{MarketQuery, SORTS};
-pub(crate) use reports::{Entry, neighbours, queue};
+pub(crate) use reports::{Entry, changed, neighbours, queue, removed};
 pub(crate) use texts::{ages, animals, place, price, title};

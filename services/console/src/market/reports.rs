@@ -1,6 +1,7 @@
 //! The queue of reports: those of one listing are one entry.
 
-use crate::api::market::Report;
+use crate::api::market::{Attachment, Listing, Report};
+use crate::api::model::Event;
 
 /// A listing with its open reports, oldest first.
 #[derive(Debug)]
@@ -28,6 +29,25 @@ pub(crate) fn neighbours<'a>(entries: &[Entry<'a>], listing_id: &str) -> [Option
     };
     let id = |index: usize| entries.get(index).map(|entry| entry.listing_id);
     [index.checked_sub(1).and_then(id), id(index + 1)]
+}
+
+/// Returns what happened to a listing since its first report, also after all are settled.
+pub(crate) fn changed<'a>(events: &'a [Event], reports: &[Report]) -> impl Iterator<Item = &'a Event> {
+    let first = reports.iter().map(|report| report.created_at.clone()).min();
+    events.iter().filter(move |event| first.as_ref().is_some_and(|first| event.at > *first))
+}
+
+/// Returns the files that were removed from a listing since its first report.
+pub(crate) fn removed(listing: &Listing, events: &[Event], reports: &[Report]) -> Vec<Attachment> {
+    let mut removed: Vec<Attachment> = Vec::new();
+    let changes = changed(events, reports).filter_map(|event| event.changes.get("files"));
+    for file in changes.filter_map(|change| change.from.as_array()).flatten() {
+        let file: Attachment = serde_json::from_value(file.clone()).unwrap_or_default();
+        if listing.files.iter().chain(&removed).all(|known| known.id != file.id) {
+            removed.push(file);
+        }
+    }
+    removed
 }
 
 #[cfg(test)]

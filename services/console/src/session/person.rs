@@ -102,6 +102,8 @@ mod tests {
         let ruth = ruth.unwrap();
         assert_eq!((ruth.name.as_str(), ruth.organisation_name.as_deref()), ("ruth", Some("haul")));
         assert!(ruth.is_viewer && !ruth.is_admin && ruth.acts_for(Some("haul")) && !ruth.acts_for(None));
+        let elsewhere = person(&json!({"sub": "ruth", "org": "grain"}), &Claims::default()).unwrap();
+        assert_ne!(elsewhere.form_owner(), ruth.form_owner(), "the same person for another organisation");
         let names = Claims { roles: "realm_access.roles".to_owned(), ..Claims::default() };
         let anna = json!({"sub": "anna", "name": "Anna", "org": " ", "realm_access": {"roles": ["admin", "viewer"]}});
         let anna = person(&anna, &names).unwrap();

@@ -38,6 +38,8 @@ pub(crate) struct LibraryView<'a> {
     /// The filters of the address.
     pub(crate) parameters: &'a Fields,
     pub(crate) missing: &'a [String],
+    /// The idempotency key of the form.
+    pub(crate) key: &'a str,
     /// Why files were not stored.
     pub(crate) errors: &'a [&'a str],
     pub(crate) done: Option<&'a str>,
@@ -92,6 +94,7 @@ impl LibraryView<'_> {
         html! {
             form.card.pad.upload method="post" action="/files/upload" enctype="multipart/form-data" data-drop {
                 (form_token(self.user))
+                input type="hidden" name="key" value=(self.key);
                 label for="f-file" { "Add files" }
                 input #f-file type="file" name="file" multiple;
                 button { "Store" }

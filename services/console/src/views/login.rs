@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::layout::{leading_on, plain};
+use super::layout::{form_token, leading_on, plain};
 use crate::api::with_query;
 use crate::login::PEOPLE;
+use crate::user::User;
 
 /// Returns the page of people to choose from.
 pub(crate) fn people(to: &str) -> Markup {
@@ -45,6 +46,25 @@ pub(crate) fn to_provider(to: &str) -> Markup {
             h1 { "Log in" }
             p { "You are taken to the log-in of your organisation." }
             p { a.btn.primary href=(start) { "Continue" } }
+        },
+    )
+}
+
+/// Returns the page that leads to another account. Log-out comes first: the provider would log in the same person.
+pub(crate) fn account(user: &User) -> Markup {
+    let person = &user.person;
+    plain(
+        "Use another account",
+        &html! {
+            h1 { "Use another account" }
+            p {
+                "You are logged in as " b { (person.name) }
+                @if let Some(organisation) = &person.organisation_name { " of " (organisation) }
+                @else { ", without an organisation" }
+                ". If this account should see more, ask the operator of your identity provider for a role."
+            }
+            form method="post" action="/logout" { (form_token(user)) button.primary { "Log out, and log in as somebody else" } }
+            p { a href="/" { "To today's page" } }
         },
     )
 }

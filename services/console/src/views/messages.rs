@@ -51,9 +51,11 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
             &html! {},
         ),
         Failure::LogIn(reason) => message("Not logged in", reason, &log_in_again()),
-        Failure::Call(CallError::LoggedOut) => {
-            message("Log in again", "The services do not accept your log-in any more.", &log_in_again())
-        }
+        Failure::Call(CallError::LoggedOut) => message(
+            "Log in again",
+            "The services do not accept your log-in any more.",
+            &html! { (log_in_again()) (another_account()) },
+        ),
         Failure::Call(CallError::Away { service, .. }) => message(
             "Away",
             &format!("The service with {} is away at the moment. Try again in a minute.", service.contents()),
@@ -62,7 +64,14 @@ pub(crate) fn failure(failure: &Failure) -> Markup {
         Failure::Call(CallError::Refused(refusal)) if refusal.status == 404 => {
             message("Not found", "It does not exist, or is not yours to see.", &html! {})
         }
-        Failure::Call(CallError::Refused(refusal)) => message("Not possible", &sentence(refusal), &html! {}),
+        Failure::Call(CallError::Refused(refusal)) => {
+            let further = if refusal.status == 403 {
+                another_account()
+            } else {
+                html! {}
+            };
+            message("Not possible", &sentence(refusal), &further)
+        }
         Failure::Internal(cause) if cause.is::<TooLong>() => message(
             "Not logged in",
             "The tokens of your identity provider are too long for a cookie. Ask its operator to issue shorter ones, \
@@ -93,6 +102,10 @@ fn explained(title: &str, text: &str, further: &Markup) -> Markup {
 
 fn log_in_again() -> Markup {
     html! { p { a.btn.primary href="/login" { "Log in" } } }
+}
+
+fn another_account() -> Markup {
+    html! { p { a href="/account" { "Use another account" } } }
 }
 
 /// Returns what is kept of a form that can be sent again.

@@ -7,12 +7,12 @@ use serde_json::json;
 use super::layout::{form_token, module};
 use super::listing::{curl, history_line, reason_name, report_line};
 use super::market::{labels, picture};
-use crate::api::market::{Listing, Report, Suspended};
+use crate::api::market::{Attachment, Listing, Report, Suspended};
 use crate::api::model::Event;
 use crate::api::{FieldError, segment, with_query};
 use crate::fields::Fields;
 use crate::format::Clock;
-use crate::market::{Entry, place, price, title};
+use crate::market::{Entry, changed, place, price, title};
 use crate::user::User;
 use crate::views::forms::{TextField, other_notices};
 use crate::views::loads::counted;
@@ -22,6 +22,8 @@ pub(crate) struct Case {
     pub(crate) listing: Listing,
     /// Ids of the files that are pictures.
     pub(crate) pictures: Vec<String>,
+    /// Files that the listing had when it was reported.
+    pub(crate) removed: Vec<Attachment>,
     pub(crate) events: Vec<Event>,
     /// All reports of the listing, also those that are settled.
     pub(crate) reports: Vec<Report>,
@@ -111,8 +113,7 @@ impl ModerationView<'_> {
         let listing = &case.listing;
         let open: Vec<_> = case.reports.iter().filter(|report| report.status == "open").collect();
         let settled: Vec<_> = case.reports.iter().filter(|report| report.status != "open").collect();
-        let since = open.iter().map(|report| report.created_at.as_str()).min().unwrap_or("~");
-        let changed: Vec<_> = case.events.iter().filter(|event| event.at.as_str() > since).collect();
+        let changed: Vec<_> = changed(&case.events, &case.reports).collect();
         html! {
             div.grid {
                 section.card {
@@ -121,6 +122,11 @@ impl ModerationView<'_> {
                         div.strip {
                             @for file in listing.files.iter().filter(|file| case.pictures.contains(&file.id)) {
                                 a href={ "/files/" (segment(&file.id)) } { (picture(file, false, "240px", &title(listing))) }
+                            }
+                            @for file in case.removed.iter().filter(|file| case.pictures.contains(&file.id)) {
+                                a href={ "/files/" (segment(&file.id)) } {
+                                    (picture(file, false, "240px", &title(listing))) small.late { "Removed since it was reported" }
+                                }
                             }
                         }
                         p { (listing.organisation_name) " · " (place(&listing.location.address)) " · " b { (price(listing)) } }

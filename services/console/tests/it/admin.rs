@@ -79,7 +79,12 @@ fn the_state_of_the_services_is_shown_and_the_log_level_changed() {
             let reply = anna.send_form(&page, "/operations/cache", &[("what", what)]).await;
             assert_eq!(reply.location(), format!("/operations?done={done}"), "{}", reply.text);
         }
-        assert_eq!(office.browser("owen").await.get("/operations").await.status, 403);
+        let owen = office.browser("owen").await;
+        let refused = owen.get("/operations").await;
+        assert!(refused.status == 403 && refused.text.contains("href=\"/account\""), "{}", refused.text);
+        let account = owen.get("/account").await;
+        assert!(account.text.contains("<b>Owen</b> of Border Grain Merchants"), "{}", account.text);
+        assert!(owen.send_form(&account, "/logout", &[]).await.ok().contains("You are logged out"));
     });
 }
 

@@ -138,6 +138,11 @@ fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
         let list = browser.get("/connections").await.ok();
         assert!(list.contains("is switched off") && list.contains("role=\"alert\""), "{list}");
         assert!(list.contains("1 event did not arrive"), "{list}");
+        let today = browser.get("/").await.ok();
+        assert!(
+            today.contains("1 webhook switched off") && today.contains("1 delivery to webhooks failed"),
+            "{today}"
+        );
         let page = browser.get(&own).await;
         assert!(
             page.text.contains("It has been off since") && page.text.contains("event feed"),

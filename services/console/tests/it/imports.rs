@@ -389,3 +389,50 @@ fn a_haulier_that_nobody_knows_is_a_new_one() {
         assert_eq!(import.find("query=NW-1").await[0]["carrier"], carrier);
     });
 }
+
+#[test]
+fn an_import_that_takes_long_is_found_again() {
+    use wiremock::matchers::method;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+    testkit::block_on(async {
+        let import = Import::of(&["WK-1,13/8/2026,Hereford Haulage,Feed Wheat,29"]).await;
+        let page = import.check().await;
+        import.send(&page, RUN, &[]).await.ok();
+        let stored = import.batches().await[0]["id"].as_str().unwrap().to_owned();
+        let later = (chrono::Utc::now().timestamp() + 600).to_string();
+        let wait = format!("/import/wait?file=week33.csv&until={later}");
+        contains(&import.browser.get(&wait).await, &["Imported week33.csv", "data-import-done"]);
+        // An import of before is not the awaited one.
+        let known = format!("&known={stored}");
+        contains(&import.browser.get(&(wait + &known)).await, &["The import is running", "data-again"]);
+        let late = format!("/import/wait?file=week33.csv&until=1{known}");
+        contains(&import.browser.get(&late).await, &["The import has not arrived"]);
+
+        // A second click, while the first is still running.
+        let busy = MockServer::start().await;
+        let running = json!({"code": "idempotency_in_progress", "message": "It is still running."});
+        for (verb, answer) in [
+            ("GET", ResponseTemplate::new(200).set_body_json(json!([]))),
+            ("POST", ResponseTemplate::new(409).set_body_json(running)),
+        ] {
+            Mock::given(method(verb)).respond_with(answer).mount(&busy).await;
+        }
+        let keys = vec![base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [7; 32]).into()];
+        let settings = Settings { session_keys: keys, ..development() };
+        let start = async |logistics: &str| {
+            RunningConsole::start(Settings { logistics_url: logistics.to_owned(), ..settings.clone() }).await
+        };
+        let (console, other) = (start(&import.office.logistics.url).await, start(&busy.uri()).await);
+        let browser = Browser::new(&console.url);
+        browser.post("/login/person", &[("person", "owen"), ("to", "/")]).await;
+        let mut import = Import { browser, sheet: sheet(&["WK-2,13/8/2026,,Feed Wheat,29"]), ..import };
+        let page = import.check().await;
+        contains(&page, &["Import 1 row"]);
+        let cookies = import.browser.cookies();
+        import.browser = Browser::new(&other.url);
+        import.browser.set_cookies(&cookies);
+        let again = import.send(&page, RUN, &[]).await;
+        contains(&again, &["The import is running", "data-again"]);
+        assert!(again.status == 200 && !again.text.contains("role=\"alert\""), "{}", again.text);
+    });
+}

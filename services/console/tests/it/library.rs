@@ -17,8 +17,11 @@ fn files_are_stored_shared_linked_and_archived() {
         let nothing = browser.send_form(&page, "/files/upload", &[]).await;
         assert!(nothing.status == 400 && nothing.text.contains("Choose a file first"), "{}", nothing.text);
         let picture = ("farm & yard.jpg", "image/jpeg", loads::photograph("farm"));
-        let stored = browser.send_file(&page, "/files/upload", &[], picture).await;
-        assert_eq!(stored.location(), "/files?done=stored", "{}", stored.text);
+        // Twice, as by a double click.
+        for _ in 0..2 {
+            let stored = browser.send_file(&page, "/files/upload", &[], picture.clone()).await;
+            assert_eq!(stored.location(), "/files?done=stored", "{}", stored.text);
+        }
         let page = browser.get("/files").await.ok();
         assert!(
             page.contains("farm &amp; yard.jpg") && page.contains("?width=320") && page.contains("1 file,"),
@@ -96,5 +99,32 @@ fn proxied_files_keep_what_keeps_them_from_running() {
         assert!(file.header("content-disposition").starts_with("attachment"), "{:?}", file.headers);
         assert_eq!(file.header("x-content-type-options"), "nosniff");
         assert!(file.header("content-security-policy").contains("sandbox"), "{:?}", file.headers);
+    });
+}
+
+#[test]
+fn files_that_are_sent_twice_are_stored_once() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        for (person, path, owner) in [
+            ("carys", "/market/pictures", carys()),
+            ("driver-megan", "/driver/files", User::individual("driver-megan")),
+        ] {
+            let browser = office.browser(person).await;
+            let me: Value = serde_json::from_str(&browser.get("/driver/me").await.ok()).unwrap();
+            let send = async |key: &'static str| {
+                let part = reqwest::multipart::Part::bytes(loads::photograph("a")).file_name("a.jpg");
+                let form = reqwest::multipart::Form::new().text("key", key);
+                let form = form.text("form-token", me["token"].as_str().unwrap().to_owned());
+                browser
+                    .post_multipart(path, form.part("file", part.mime_str("image/jpeg").unwrap()))
+                    .await
+                    .ok()
+            };
+            assert_eq!(send("a").await, send("a").await, "{path}");
+            assert_ne!(send("b").await, send("a").await, "{path}");
+            let files = office.system.get("/v1/files").by(&owner).send().await.ok();
+            assert_eq!(files.as_array().unwrap().len(), 2, "{path}: {files}");
+        }
     });
 }

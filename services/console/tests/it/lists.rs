@@ -260,6 +260,11 @@ fn a_haulier_and_a_driver_are_named_as_people_name_them() {
         assert!(list.contains(">SENT</a>") && list.contains("Haulier: Hereford Haulage"), "{list}");
         assert!(list.contains("/loads/export.csv?carrier=hereford-haulage"), "{list}");
         assert!(browser.get("/loads?carrier=Hereford").await.ok().contains("No load matches"));
+        // It is typed, with suggestions, and not chosen from a list of all.
+        assert!(
+            list.contains("<input id=\"q-carrier\" name=\"carrier\"")
+                && list.contains("list=\"organisations\"")
+        );
         let form = json!({
             "organiserId": "border-grain", "commodityId": 1, "reference": "OPEN", "deliveryDateISO": "2026-08-03",
             "weight": 29, "weightNet": null, "tags": [], "files": null,
@@ -513,6 +518,31 @@ fn all_that_a_list_finds_is_changed_and_columns_are_chosen() {
         // The chosen columns, a chip for each filter, and neither in the other's way.
         assert!(list.text.contains(">T-00<") && !list.text.contains(">Vehicle</"), "{}", list.text);
         assert!(list.text.contains("Tag: all") && list.text.matches("remove this filter").count() == 1);
+        // What is exported is counted before, and a workbook comes first.
+        assert!(list.text.contains("All 52 loads of these filters, in this order."), "{}", list.text);
+        let import = browser.get("/import").await.ok();
+        for (page, part) in [
+            (&list.text, "a href=\"/loads/export."),
+            (&list.text, "formaction=\"/loads/export."),
+            (&import, "template."),
+        ] {
+            let at = |format: &str| {
+                page.find(&format!("{part}{format}")).unwrap_or_else(|| panic!("{part}: {page}"))
+            };
+            assert!(at("xlsx") < at("csv"), "{part}");
+        }
+        // A form of the second page begins at the first one, and the menu opens the list without filters.
+        let second = browser.get(&link(&list.text, |link| link.contains(">Next 50</a>"))).await.ok();
+        assert!(
+            second.contains("BG-51") && second.contains("href=\"/loads\" aria-current=\"page\""),
+            "{second}"
+        );
+        let forms: Vec<_> = second.split("action=\"/loads\"").skip(1).collect();
+        assert!(forms.len() > 1, "{second}");
+        for form in forms {
+            let form = form.split("</form>").next().unwrap();
+            assert!(!form.contains("name=\"cursor\"") && !form.contains("name=\"before\""), "{form}");
+        }
         let confirm =
             browser.send_form(&list, "/loads/actions", &[("action", "cancel"), ("all", "on")]).await;
         for shown in ["Cancel 52 loads", "520.00 t planned", "BG-00", "BG-51"] {

@@ -149,9 +149,15 @@ fn the_decision_of_a_colleague_meanwhile_is_shown_and_wins() {
 fn what_was_reported_stays_readable_after_an_edit_and_a_removal() {
     testkit::block_on(async {
         let office = Office::start().await;
-        let id = create_listing(&office, "sheep", &json!({"description": "Pure gold sheep"})).await;
+        let seller = office.browser("carys").await;
+        let picture = ("gold.jpg", "image/jpeg", loads::photograph("gold"));
+        seller.send_file(&seller.get("/files").await, "/files/upload", &[], picture).await;
+        let stored = office.system.get("/v1/files").by(&carys()).send().await.ok()[0]["id"].clone();
+        let members =
+            json!({"description": "Pure gold sheep", "files": [{"id": stored, "name": "gold.jpg"}]});
+        let id = create_listing(&office, "sheep", &members).await;
         report(&office, &id, "tom", "No sheep is gold").await;
-        let edit = json!({"description": "Sheep"});
+        let edit = json!({"description": "Sheep", "files": []});
         office
             .livestock
             .call("PATCH", &format!("/v1/listings/{id}"))
@@ -162,11 +168,21 @@ fn what_was_reported_stays_readable_after_an_edit_and_a_removal() {
             .ok();
         let browser = office.browser("anna").await;
         let page = browser.get("/moderation").await;
-        assert!(page.text.contains("Changed since it was reported"), "{}", page.text);
-        assert!(page.text.contains("<del>Pure gold sheep</del>"), "{}", page.text);
+        let source = format!("src=\"/files/{}?width=320\"", stored.as_str().unwrap());
+        let reported = [
+            "Changed since it was reported",
+            "<del>Pure gold sheep</del>",
+            "Removed since it was reported",
+            &source,
+        ];
+        for shown in reported {
+            assert!(page.text.contains(shown), "{shown}: {}", page.text);
+        }
+        assert_eq!(browser.get(&format!("/files/{}", stored.as_str().unwrap())).await.status, 200);
         browser.send_form(&page, "/moderation/decide", &[("outcome", "listing_removed")]).await;
         let page = browser.get(&format!("/moderation?listing={id}")).await.ok();
-        for shown in ["No sheep is gold", "Removed from the market", "Decided before"] {
+        let decided = ["No sheep is gold", "Removed from the market", "Decided before"];
+        for shown in decided.into_iter().chain(reported) {
             assert!(page.contains(shown), "{shown}: {page}");
         }
     });

@@ -7,10 +7,24 @@ fn a_load_is_copied_to_several_dates_without_what_was_delivered() {
     testkit::block_on(async {
         let office = Office::start().await;
         let browser = office.browser("owen").await;
-        let id = office.create_load(&json!({"ticketNumber": "T-1"})).await;
-        let proof = json!({"weightNet": 27.1, "ticketNumber": "T", "vehicleRegistration": "VX", "files": []});
+        let store = async |person: &str, by: &User| {
+            let browser = office.browser(person).await;
+            let picture = ("ticket.jpg", "image/jpeg", loads::photograph(person));
+            browser.send_file(&browser.get("/files").await, "/files/upload", &[], picture).await;
+            json!([{"id": office.system.get("/v1/files").by(by).send().await.ok()[0]["id"]}])
+        };
+        let members = json!({"ticketNumber": "T-1", "files": store("owen", &owen()).await});
+        let id = office.create_load(&members).await;
+        let proof = json!({
+            "weightNet": 27.1, "ticketNumber": "T", "vehicleRegistration": "VX", "quality": {"moisture": 14.5},
+            "files": store("ruth", &ruth()).await,
+        });
         let prove = office.logistics.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&ruth());
-        prove.json(&proof).send().await.ok();
+        let proven = prove.json(&proof).send().await.ok();
+        assert!(
+            proven["files"].as_array().unwrap().len() == 2 && proven.get("quality").is_some(),
+            "{proven}"
+        );
         let page = browser.get(&format!("/loads/new?copy={id}")).await;
         let fields = page.fields("/loads/new");
         let field =
@@ -49,7 +63,10 @@ fn a_load_is_copied_to_several_dates_without_what_was_delivered() {
                 (&load["weight"]["weight"], &load["carrier"]["id"]),
                 (&json!(28.5), &json!("hereford-haulage"))
             );
-            assert!(load.get("weightNet").is_none() && load.get("ticketNumber").is_none(), "{load}");
+            for left_out in ["weightNet", "ticketNumber", "quality"] {
+                assert!(load.get(left_out).is_none(), "{left_out}: {load}");
+            }
+            assert!(load["files"].as_array().is_none_or(Vec::is_empty), "{load}");
         }
     });
 }

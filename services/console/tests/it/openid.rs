@@ -29,6 +29,8 @@ struct Tokens {
     refreshes: usize,
     /// Bytes by which access tokens are longer.
     padding: usize,
+    /// Whether access tokens are for other services than Drover's.
+    is_foreign: bool,
 }
 
 impl Respond for TokenEndpoint {
@@ -53,6 +55,9 @@ impl Respond for TokenEndpoint {
         let random: String = (0..tokens.padding / 36).map(|_| uuid::Uuid::new_v4().to_string()).collect();
         let mut access = owen().with("groups", &random);
         access.claims["exp"] = json!(now + tokens.lifetime);
+        if tokens.is_foreign {
+            access.claims["aud"] = json!("somebody-else");
+        }
         access.claims["jti"] = json!(format!("{}-{}", tokens.exchanges, tokens.refreshes));
         let mut identity = User::individual("owen").with("iss", &tokens.issuer).with("aud", "console");
         identity.claims["iat"] = json!(now);
@@ -318,6 +323,22 @@ fn log_out_works_with_a_dead_refresh_token() {
         let reply = other.send_form(&page, "/logout", &[]).await;
         assert!(reply.status == 200 && reply.text.contains("id_token_hint=ey"), "{}", reply.text);
         assert!(!other.cookies().contains("session"), "{}", other.cookies());
+    });
+}
+
+#[test]
+fn who_is_not_accepted_is_offered_another_account() {
+    testkit::block_on(async {
+        let provided = Provided::start(true).await;
+        provided.tokens(|tokens| tokens.is_foreign = true);
+        let browser = provided.log_in().await;
+        let refused = browser.get("/").await;
+        assert_eq!((refused.status, refused.location()), (401, ""), "{}", refused.text);
+        // A page that led on by itself would come back at once: the provider logs in the same person.
+        assert!(!refused.text.contains("http-equiv") && refused.text.contains("href=\"/account\""));
+        let reply = browser.fill("/account", "/logout", &[]).await;
+        assert!(reply.text.contains(&format!("{}/end?", provided.provider.uri())), "{}", reply.text);
+        assert!(!browser.cookies().contains("session"), "{}", browser.cookies());
     });
 }
 

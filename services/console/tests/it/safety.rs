@@ -131,3 +131,34 @@ fn texts_of_others_are_escaped_everywhere() {
         );
     });
 }
+
+#[test]
+fn numbers_are_text_fields() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = office.create_load(&json!({})).await;
+        let sent = json!({"loadId": id, "driverId": "driver-megan"});
+        office.logistics.post("/v1/loads/send-to-driver").by(&ruth()).json(&sent).send().await.ok();
+        let driver = format!("/driver/{id}/prove");
+        for (person, path) in [
+            ("owen", "/loads/new"),
+            ("owen", &*format!("/loads/{id}/edit")),
+            ("ruth", &format!("/loads/{id}/prove")),
+            ("tom", "/market"),
+            ("carys", "/market/new/cattle"),
+            ("driver-megan", &driver),
+        ] {
+            let page = office.browser(person).await.get(path).await.ok();
+            for wrong in ["type=\"number\"", "inputmode=\"decimal\""] {
+                assert!(!page.contains(wrong), "{path}: {wrong}: {page}");
+            }
+            // Kilograms have no decimals, so that a keypad without a point will do.
+            let keypads = page.split("<input ").filter(|input| input.contains("inputmode=\"numeric\""));
+            let names: Vec<_> =
+                keypads.filter_map(|input| input.split("name=\"").nth(1)?.split('"').next()).collect();
+            let expected: &[_] =
+                if path == driver { &["weightGross", "weightTare", "weightNet"] } else { &[] };
+            assert_eq!(names, expected, "{path}: {page}");
+        }
+    });
+}

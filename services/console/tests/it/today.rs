@@ -49,6 +49,31 @@ fn what_needs_somebody_is_named_and_linked() {
 }
 
 #[test]
+fn a_tile_and_its_list_go_by_the_local_day() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let settings = Settings { time_zone: "Asia/Tokyo".to_owned(), ..development() };
+        let console =
+            RunningConsole::start(Settings { logistics_url: office.logistics.url.clone(), ..settings }).await;
+        // Half past midnight there is another day in UTC at all seasons.
+        let today = chrono::Utc::now().with_timezone(&chrono_tz::Asia::Tokyo).date_naive();
+        let midnight = today.and_time(chrono::NaiveTime::MIN) - chrono::TimeDelta::hours(9);
+        for (reference, minutes) in [("TODAY", 30), ("YESTERDAY", -30)] {
+            let at = (midnight + chrono::TimeDelta::minutes(minutes)).and_utc().to_rfc3339();
+            office.create_load(&json!({"reference": reference, "deliveryDateISO": at})).await;
+        }
+        let browser = Browser::new(&console.url);
+        browser.post("/login/person", &[("person", "owen"), ("to", "/")]).await;
+        let page = browser.get("/").await.ok();
+        let (before, after) = page.split_once("<small>Due today</small>").unwrap();
+        assert!(after.starts_with("<b>1</b>"), "{page}");
+        let path = before.rsplit_once("href=\"").unwrap().1.split('"').next().unwrap().replace("&amp;", "&");
+        let list = browser.get(&path).await.ok();
+        assert!(list.contains("1 load<") && list.contains(">TODAY</a>"), "{path}: {list}");
+    });
+}
+
+#[test]
 fn a_remark_to_the_office_is_marked_and_named_until_it_is_answered() {
     testkit::block_on(async {
         let office = Office::start().await;

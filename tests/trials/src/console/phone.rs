@@ -1,12 +1,18 @@
 //! A driver without signal: what is typed and photographed stays on the phone, whatever happens to it, and reaches the
 //! office once. The console is killed for a phone without signal, and stopped for a network that hangs.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use std::{iter, thread};
 
 use anyhow::{Context, Result, ensure};
+use parking_lot::Mutex;
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::processes::checkout::CONSOLE;
 
 use super::screens::emulate;
@@ -14,7 +20,7 @@ use super::{Office, choose, fill, press, see};
 use crate::browser::{Browser, Page};
 
 /// Chooses a photograph: 3,200 × 2,400 pixels that JPEG cannot compress well.
-const PHOTOGRAPH: &str = "(async () => {
+pub(super) const PHOTOGRAPH: &str = "(async () => {
     const canvas = Object.assign(document.createElement('canvas'), {width: 3200, height: 2400});
     const context = canvas.getContext('2d');
     for (let index = 0; index < 20000; index += 1) {
@@ -30,18 +36,21 @@ const PHOTOGRAPH: &str = "(async () => {
     return blob.size;
 })()";
 
-/// Reads the photographs that the phone keeps: media type, bytes, width and height of each.
-const KEPT: &str = "new Promise((done) => {
+/// Reads the entries that the phone keeps, after all that is being stored.
+const ENTRIES: &str = "new Promise((done) => {
     const request = indexedDB.open('drover-driver', 1);
     request.onsuccess = () => {
         const all = request.result.transaction('entries').objectStore('entries').getAll();
-        all.onsuccess = async () => done(await Promise.all(all.result.flatMap((entry) => entry.photographs)
-            .map(async ({blob}) => {
-                const image = await createImageBitmap(blob);
-                return [blob.type, blob.size, image.width, image.height];
-            })));
+        all.onsuccess = () => done(all.result);
     };
 })";
+
+/// Returns media type, bytes, width and height of each photograph of these entries.
+const PHOTOGRAPHS: &str =
+    "(all) => Promise.all(all.flatMap((entry) => entry.photographs).map(async ({blob}) => {
+    const image = await createImageBitmap(blob);
+    return [blob.type, blob.size, image.width, image.height];
+}))";
 
 /// How long an entry can be taken back, with time to send it on a slow network.
 const SENT: Duration = Duration::from_secs(120);
@@ -97,6 +106,32 @@ impl Phone {
         Ok(value.as_str().unwrap_or_default().to_owned())
     }
 
+    /// Types into a field as a keyboard does, without leaving it.
+    fn type_into(&mut self, field: &str, text: &str) -> Result<()> {
+        let focus = format!(
+            "document.querySelector('{field}')?.checkVisibility() && \
+            (document.querySelector('{field}').focus(), true)"
+        );
+        self.browser.wait(&self.page, &focus)?;
+        self.browser.command(&self.page, "Input.insertText", &json!({"text": text})).map(drop)
+    }
+
+    /// Returns what a script makes of the entries that the phone keeps.
+    fn entries(&mut self, script: &str) -> Result<Value> {
+        self.browser.evaluate(&self.page, &format!("{ENTRIES}.then({script})"))
+    }
+
+    /// Sets the clock of the pages that are opened from now on, and returns what undoes it.
+    fn set_clock(&mut self, days: u32) -> Result<Value> {
+        let script = format!("{{ const now = Date.now; Date.now = () => now() + {days} * 86_400_000; }}");
+        let script = json!({"source": script});
+        self.browser.command(&self.page, "Page.addScriptToEvaluateOnNewDocument", &script)
+    }
+
+    fn reset_clock(&mut self, script: &Value) -> Result<()> {
+        self.browser.command(&self.page, "Page.removeScriptToEvaluateOnNewDocument", script).map(drop)
+    }
+
     /// Waits until the page keeps what is typed.
     fn wait_ready(&mut self) -> Result<()> {
         self.browser.wait(&self.page, "'ready' in document.documentElement.dataset").map(drop)
@@ -135,45 +170,15 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
     let prove = format!("{list}/{load}/prove");
     phone.wait_kept(&prove)?;
 
-    // Without signal.
-    office.service_mut(CONSOLE)?.kill()?;
-    phone.go(&prove)?;
-    phone.wait_ready()?;
-    let size = phone.browser.evaluate(&phone.page, PHOTOGRAPH)?;
-    phone.browser.wait(&phone.page, "document.querySelector('.photographs img')?.naturalWidth > 0")?;
-    phone.press("Next: the weights")?;
-    phone.fill("#f-weightGross", "43 7")?;
-    let mut phone = phone.killed(&list)?;
-    phone.see("No signal.")?;
-    phone.see("Begun: proof")?;
-    phone.weigh(&prove, "T-20481")?;
-    let kept = phone.browser.evaluate(&phone.page, KEPT)?;
-    let is_small = kept[0][0] == "image/jpeg" && kept[0][1].as_u64() <= Some(1_000_000);
-    let is_large = kept[0][2].as_u64() >= Some(2000);
-    office.trial.expect(
-        is_small && is_large && kept.as_array().map(Vec::len) == Some(1),
-        format!("a browser that is killed has the digits and the photograph, of {size} bytes before"),
-        kept.to_string(),
-        "a JPEG of ≥ 2,000 pixels and ≤ 1 MB",
-    )?;
-    phone.see("Net 29.02 t")?;
-    let sent_at = send(&mut phone)?;
-    phone.press("Take back")?;
-    let gross = phone.value("#f-weightGross")?;
-    office.trial.expect(gross == "43 780", "an entry is taken back within 10 s", &gross, "its form")?;
-    phone.weigh(&prove, "T-20481")?;
-    send(&mut phone)?;
-    phone.see("Waiting on this phone.")?;
-    phone.see("1 entry is not sent yet. It will be sent by itself.")?;
+    let mut phone = without_signal(office, phone, &list, &prove)?;
+    // A log-in that has ended is asked for in place.
+    phone.browser.command(&phone.page, "Network.clearBrowserCookies", &json!({}))?;
     office.restart(CONSOLE)?;
-    // The cookies of a browser that was killed may be lost: then it asks for a log-in, in place.
-    let state = "document.querySelector('#unsent')?.hidden ? 'sent' :
-        document.querySelector('#signal').innerText.includes('Log in again') && 'asks'";
     phone.browser.evaluate(&phone.page, "dispatchEvent(new Event('online'))")?;
-    if phone.browser.wait(&phone.page, state)? == json!("asks") {
-        phone.go(&office.url("/login?to=/driver")?)?;
-        choose(&mut phone.browser, &phone.page, "driver-megan")?;
-    }
+    phone.see("Log in again")?;
+    phone.see("1 entry is not sent yet")?;
+    phone.go(&office.url("/login?to=/driver")?)?;
+    choose(&mut phone.browser, &phone.page, "driver-megan")?;
     let took = wait_status(office, &load, "completed")?;
     phone.browser.wait(
         &phone.page,
@@ -191,7 +196,6 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
         format!("{found} after {:.1} s", took.as_secs_f64()),
         "once, by itself",
     )?;
-    ensure!(sent_at.elapsed() > Duration::from_secs(10), "it was sent before it could be taken back");
     let mut browser = Browser::start()?;
     let page = office.visit(&mut browser, "owen", &format!("/loads/{load}"))?;
     browser.wait(&page, "document.querySelector('.ticket img')?.naturalWidth > 0")?;
@@ -201,10 +205,53 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
     hang(office, &mut phone, &list)?;
     slow(office, &mut phone, &list)?;
     wrong_clock(office, &mut phone, &list)?;
+    temporary(office, &mut phone, &list)?;
+    let mut phone = days_later(office, phone, &list)?;
     refused(office, &mut phone, &list)?;
     let problems = phone.browser.problems();
     ensure!(problems.is_empty(), "{}", problems.join("\n"));
     Ok(())
+}
+
+/// Enters a proof without signal, while the phone is killed, takes it back and sends it.
+fn without_signal(office: &mut Office<'_>, mut phone: Phone, list: &str, prove: &str) -> Result<Phone> {
+    office.service_mut(CONSOLE)?.kill()?;
+    phone.go(prove)?;
+    phone.wait_ready()?;
+    let size = phone.browser.evaluate(&phone.page, PHOTOGRAPH)?;
+    let first = phone.entries(PHOTOGRAPHS)?;
+    ensure!(first[0][0] == "image/jpeg", "the photograph is not stored before it is made smaller: {first}");
+    phone.browser.wait(&phone.page, "document.querySelector('.photographs img')?.naturalWidth > 0")?;
+    phone.press("Next: the weights")?;
+    phone.type_into("#f-weightGross", "43 7")?;
+    phone.entries("() => true")?;
+    let mut phone = phone.killed(list)?;
+    phone.see("No signal.")?;
+    phone.see("Begun: proof")?;
+    phone.go(&format!("{prove}#weights"))?;
+    phone.wait_ready()?;
+    let digits = phone.value("#f-weightGross")?;
+    let kept = phone.entries(PHOTOGRAPHS)?;
+    let is_small = kept[0][0] == "image/jpeg" && kept[0][1].as_u64() <= Some(1_000_000);
+    let is_large = kept[0][2].as_u64() >= Some(2000);
+    office.trial.expect(
+        digits == "43 7" && is_small && is_large && kept.as_array().map(Vec::len) == Some(1),
+        format!("a browser that is killed has the digits and the photograph, of {size} bytes before"),
+        format!("{digits:?}, {kept}"),
+        "as typed, a JPEG of ≥ 2,000 pixels and ≤ 1 MB",
+    )?;
+    phone.weigh(prove, "T-20481")?;
+    phone.see("Net 29.02 t")?;
+    send(&mut phone)?;
+    phone.press("Take back")?;
+    let gross = phone.value("#f-weightGross")?;
+    office.trial.expect(gross == "43 780", "an entry is taken back within 10 s", &gross, "its form")?;
+    phone.weigh(prove, "T-20481")?;
+    let sent_at = send(&mut phone)?;
+    phone.see("Waiting on this phone.")?;
+    ensure!(sent_at.elapsed() > Duration::from_secs(8), "it was to be sent before it could be taken back");
+    phone.see("1 entry is not sent yet. It will be sent by itself.")?;
+    Ok(phone)
 }
 
 /// Presses "Send", and waits for the list with the entry.
@@ -234,21 +281,44 @@ fn full(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
     Ok(())
 }
 
-/// A network that hangs counts as none.
+/// A network that hangs counts as none, whatever the browser believes.
 fn hang(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+    let load = office.create_load("BG-DRIVER-6")?;
+    let collect = format!("{list}/{load}/collect");
+    phone.go(list)?;
+    phone.wait_kept(&collect)?;
     office.service(CONSOLE)?.signal(Signal::STOP);
-    let begun = Instant::now();
-    let opened = phone.go(list).and_then(|()| phone.see("Done today"));
-    let took = begun.elapsed();
+    let tried = try_hanging(phone, list, &collect);
     office.service(CONSOLE)?.signal(Signal::CONT);
-    opened?;
-    let result = format!("{:.1} s", took.as_secs_f64());
-    office.trial.expect(
-        took < Duration::from_secs(20),
-        "a page opens while the network hangs",
-        result,
-        "20 s",
-    )
+    let [opened, said] = tried?;
+    let result = format!("{:.1} s", opened.as_secs_f64());
+    let check = "a page opens while the network hangs";
+    office.trial.expect(opened < Duration::from_secs(20), check, result, "20 s")?;
+    let result = format!("{:.1} s", said.as_secs_f64());
+    // 10 s to take it back, 20 s for an answer.
+    let check = "an entry that is sent while the network hangs is said to wait";
+    office.trial.expect(said < Duration::from_secs(40), check, result, "30 s and a few")?;
+    let took = wait_status(office, &load, "collected")?;
+    office.trial.note(
+        "and is sent when the network works",
+        format!("{:.1} s", took.as_secs_f64()),
+        "by itself",
+    );
+    Ok(())
+}
+
+/// Returns how long a page takes, and how long it takes until an entry is said to wait.
+fn try_hanging(phone: &mut Phone, list: &str, collect: &str) -> Result<[Duration; 2]> {
+    let begun = Instant::now();
+    phone.go(list)?;
+    phone.see("Done today")?;
+    let opened = begun.elapsed();
+    phone.weigh(collect, "C-6")?;
+    phone.press("Send")?;
+    let sent_at = Instant::now();
+    phone.see("Waiting on this phone.")?;
+    phone.see("No signal.")?;
+    Ok([opened, sent_at.elapsed()])
 }
 
 /// A photograph on a slow network is sent as long as its upload goes on.
@@ -278,14 +348,13 @@ fn slow(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
 /// A clock that is two days fast is corrected by the server's.
 fn wrong_clock(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
     let load = office.create_load("BG-DRIVER-2")?;
-    let script = json!({"source": "{ const now = Date.now; Date.now = () => now() + 2 * 86_400_000; }"});
-    let script = phone.browser.command(&phone.page, "Page.addScriptToEvaluateOnNewDocument", &script)?;
+    let script = phone.set_clock(2)?;
     phone.go(list)?;
     phone.wait_ready()?;
     phone.weigh(&format!("{list}/{load}/collect"), "C-1")?;
     send(phone)?;
     wait_status(office, &load, "collected")?;
-    phone.browser.command(&phone.page, "Page.removeScriptToEvaluateOnNewDocument", &script)?;
+    phone.reset_clock(&script)?;
     let at = office.read(&format!("/v1/loads/{load}"))?["collection"]["atUTC"].clone();
     let at = chrono::DateTime::parse_from_rfc3339(at.as_str().unwrap_or_default()).context("no time")?;
     let minutes = (chrono::Utc::now() - at.to_utc()).num_minutes();
@@ -318,29 +387,44 @@ fn refused(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
         "kept with its reason; sent",
         "both",
     );
-    let later = json!({"source": "{ const now = Date.now; Date.now = () => now() + 2 * 86_400_000; }"});
-    let later = phone.browser.command(&phone.page, "Page.addScriptToEvaluateOnNewDocument", &later)?;
+    let later = phone.set_clock(2)?;
     phone.go(list)?;
     phone.see("Something has waited for more than a day")?;
-    phone.browser.command(&phone.page, "Page.removeScriptToEvaluateOnNewDocument", &later)?;
+    phone.reset_clock(&later)?;
     phone.go(list)?;
     phone.see("Not accepted: ")?;
     phone.wait_ready()?;
 
-    // Log-out asks; another person of the phone sees nothing, and finds none of the pages.
+    log_out(office, phone, list)
+}
+
+/// Log-out asks; another person of the phone neither sees nor sends what waits, and after the next log-in it is sent.
+fn log_out(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+    let load = office.create_load("BG-DRIVER-7")?;
+    phone.weigh(&format!("{list}/{load}/prove"), "T-7")?;
+    let sent_at = send(phone)?;
     phone.browser.evaluate(&phone.page, "window.confirm = (text) => (localStorage.asked = text, true)")?;
     phone.browser.click(&phone.page, "document.querySelector('form[action=\"/logout\"] button')")?;
     phone.see("You are logged out")?;
     let asked = phone.browser.evaluate(&phone.page, "localStorage.asked")?;
-    ensure!(asked.as_str().is_some_and(|text| text.starts_with("1 not sent yet")), "{asked}");
+    ensure!(asked.as_str().is_some_and(|text| text.starts_with("2 not sent yet")), "{asked}");
     let login = office.url("/login?to=/driver")?;
     phone.go(&login)?;
     choose(&mut phone.browser, &phone.page, "dai")?;
     phone.wait_ready()?;
     let hidden = phone.browser.evaluate(&phone.page, "document.querySelector('#unsent').hidden")?;
     ensure!(hidden == json!(true), "another person sees the entries");
+    // Until it cannot be taken back any more, and a little longer.
+    thread::sleep(Duration::from_secs(12).saturating_sub(sent_at.elapsed()));
+    phone.browser.evaluate(&phone.page, "dispatchEvent(new Event('online'))")?;
+    thread::sleep(Duration::from_secs(2));
+    let status = office.read(&format!("/v1/loads/{load}"))?["status"].clone();
+    ensure!(status == "upcoming", "what waits while another person is logged in is {status}");
     phone.go(&login)?;
     choose(&mut phone.browser, &phone.page, "driver-megan")?;
+    let took = wait_status(office, &load, "completed")?;
+    let result = format!("sent after {:.1} s", took.as_secs_f64());
+    office.trial.note("what waits while somebody else is logged in", result, "after the owner's next log-in");
     phone.see("Not accepted: ")?;
     phone.press("Mend")?;
     let ticket = phone.value("#f-ticketNumber")?;
@@ -350,4 +434,155 @@ fn refused(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
         &ticket,
         "T-1, to be mended",
     )
+}
+
+/// A server in the place of the console: it says that Megan is logged in, and answers all else with what is set, a status
+/// and a media type. It listens until it is dropped.
+struct Stand {
+    port: u16,
+    answer: Arc<Mutex<Option<(u16, &'static str)>>>,
+    /// Forms that were answered with it.
+    forms: Arc<Mutex<usize>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Stand {
+    fn start(port: u16) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", port))?;
+        let answer = Arc::new(Mutex::new(Some((503, "text/plain"))));
+        let forms = Arc::<Mutex<usize>>::default();
+        let shared = (answer.clone(), forms.clone());
+        let thread = thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let Some(answer) = *shared.0.lock() else { break };
+                // A browser opens connections that it may never use.
+                let forms = shared.1.clone();
+                thread::spawn(move || respond(&stream, answer, &forms));
+            }
+        });
+        Ok(Self { port, answer, forms, thread: Some(thread) })
+    }
+
+    /// Sets the answer, and lets the phone send until it has dealt with it: one form after another, of which the first
+    /// may have got the answer of before.
+    fn answer(&self, phone: &mut Phone, answer: (u16, &'static str)) -> Result<()> {
+        *self.answer.lock() = Some(answer);
+        let before = *self.forms.lock();
+        let begun = Instant::now();
+        while *self.forms.lock() < before + 3 {
+            ensure!(begun.elapsed() < SENT, "the phone sends nothing");
+            phone.browser.evaluate(&phone.page, "dispatchEvent(new Event('online'))")?;
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Stand {
+    fn drop(&mut self) {
+        *self.answer.lock() = None;
+        let _ = TcpStream::connect(("127.0.0.1", self.port));
+        // The console needs the port.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Answers one request.
+fn respond(mut stream: &TcpStream, answer: (u16, &str), forms: &Mutex<usize>) -> Option<()> {
+    let mut reader = BufReader::new(stream);
+    let mut line = String::new();
+    let head: Vec<_> = iter::from_fn(|| {
+        line.clear();
+        reader.read_line(&mut line).ok()?;
+        Some(line.trim().to_ascii_lowercase()).filter(|line| !line.is_empty())
+    })
+    .collect();
+    let length = head.iter().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+    reader.read_exact(&mut vec![0; length.unwrap_or_default()]).ok()?;
+    let is_me = head.first()?.contains("/driver/me");
+    let (status, media_type) = if is_me { (200, "application/json") } else { answer };
+    let me = json!({"owner": "driver-megan\n", "token": "x", "now": chrono::Utc::now().timestamp_millis()});
+    let body = if is_me { me.to_string() } else { "<h1>Welcome</h1>".to_owned() };
+    let start =
+        format!("HTTP/1.1 {status} Answer\r\ncontent-type: {media_type}\r\ncontent-length: {}", body.len());
+    stream.write_all(format!("{start}\r\nconnection: close\r\n\r\n{body}").as_bytes()).ok()?;
+    *forms.lock() += usize::from(head.first()?.starts_with("post"));
+    Some(())
+}
+
+/// Refusals that pass, and answers of others than the office, keep an entry waiting.
+fn temporary(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+    let load = office.create_load("BG-DRIVER-8")?;
+    phone.weigh(&format!("{list}/{load}/collect"), "C-8")?;
+    office.service_mut(CONSOLE)?.kill()?;
+    send(phone)?;
+    let stand = Stand::start(office.service(CONSOLE)?.port())?;
+    let answers =
+        [(401, "text/html"), (408, "text/html"), (429, "text/html"), (502, "text/html"), (200, "text/html")];
+    for answer in answers {
+        stand.answer(phone, answer)?;
+        let states = phone.entries("(all) => all.map(({state}) => state)")?;
+        ensure!(states == json!(["waiting"]), "after {answer:?} the entries are {states}");
+        if answer.0 == 401 {
+            phone.see("Log in again")?;
+        }
+    }
+    drop(stand);
+    office.restart(CONSOLE)?;
+    wait_status(office, &load, "collected")?;
+    office.trial.note(
+        "answers 401, 408, 429, 502 and the page of a hot spot",
+        "tried again, then sent",
+        "tried again",
+    );
+    Ok(())
+}
+
+/// The ids of files are stored before a proof is sent: days after a lost answer, it is sent again with the same ones.
+fn days_later(office: &mut Office<'_>, mut phone: Phone, list: &str) -> Result<Phone> {
+    let load = office.create_load("BG-DRIVER-9")?;
+    let megan = office.token("driver-megan", "");
+    let count = |office: &Office<'_>| -> Result<Option<usize>> {
+        Ok(office.service("system")?.get("/v1/files?limit=100", &megan)?.json.as_array().map(Vec::len))
+    };
+    let before = count(office)?;
+    let prove = format!("{list}/{load}/prove");
+    phone.go(&prove)?;
+    phone.wait_ready()?;
+    phone.browser.evaluate(&phone.page, PHOTOGRAPH)?;
+    phone.browser.wait(&phone.page, "document.querySelector('.photographs img')?.naturalWidth > 0")?;
+    phone.weigh(&prove, "T-9")?;
+    office.service("logistics")?.signal(Signal::STOP);
+    let stored = (|| {
+        phone.press("Send")?;
+        let captured = format!(
+            "(entry) => entry.load === {} && entry.photographs[0].file && entry.captured",
+            json!(load)
+        );
+        phone
+            .browser
+            .wait(&phone.page, &format!("{ENTRIES}.then((all) => all.map({captured}).find(Boolean))"))
+    })();
+    let killed = phone.killed(&office.url("/logged-in")?);
+    office.service("logistics")?.signal(Signal::CONT);
+    let (captured, mut phone) = (stored?, killed?);
+    let later = phone.set_clock(3)?;
+    // Cookies of a browser that was killed may be lost.
+    phone.go(&office.url("/login?to=/driver")?)?;
+    choose(&mut phone.browser, &phone.page, "driver-megan")?;
+    wait_status(office, &load, "completed")?;
+    phone.reset_clock(&later)?;
+    let proven = office.read(&format!("/v1/loads/{load}"))?;
+    let at = chrono::DateTime::parse_from_rfc3339(proven["completedAtUTC"].as_str().unwrap_or_default());
+    let off =
+        at.context("no time")?.timestamp_millis() - captured.as_i64().context("no time on the phone")?;
+    let proofs = office.read(&format!("/v1/loads/{load}/events?f:type=completed"))?;
+    let found = (proofs.as_array().map(Vec::len), count(office)?, off.abs() < 1000);
+    office.trial.expect(
+        found == (Some(1), before.map(|before| before + 1), true),
+        "a proof with a photograph that is sent again after three days",
+        format!("{found:?}"),
+        "one proof, one more file, the time of the first",
+    )?;
+    Ok(phone)
 }
