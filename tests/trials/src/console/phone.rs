@@ -436,8 +436,8 @@ fn log_out(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
     )
 }
 
-/// A server in the place of the console: it says that Megan is logged in, and answers all else with a status and a media
-/// type, which are set. It listens until it is dropped.
+/// A server in the place of the console: it says that Megan is logged in, and answers all else with a status and a
+/// media type, which are set. It listens until it is dropped.
 struct StandIn {
     port: u16,
     answer: Arc<Mutex<Option<(u16, &'static str)>>>,
