@@ -190,3 +190,5 @@ function begin() {
 }
 
 begin();
+// On the way back, the browser may show a page whose file it stopped sending: the form is offered again.
+addEventListener("pageshow", ({ persisted }) => persisted && location.reload());

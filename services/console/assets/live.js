@@ -33,10 +33,10 @@ function show(event) {
 }
 
 function end() {
-  if (notice.hidden) {
-    notice.hidden = false;
-    notice.querySelector("span").textContent = "Changes are no longer shown as they happen. Log in again?";
-  }
+  const link = Object.assign(document.createElement("a"), { href: "/login?to=/logged-in", target: "_blank" });
+  link.textContent = "Log in again, in a new tab";
+  notice.hidden = false;
+  notice.querySelector("span").replaceChildren("Further changes are not shown as they happen. ", link);
 }
 
 channel.onmessage = ({ data }) => (data ? show(data) : end());

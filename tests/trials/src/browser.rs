@@ -27,6 +27,8 @@ pub struct Browser {
     commands: ChildStdin,
     messages: Receiver<Value>,
     last_id: u64,
+    /// The cookie stores of pages.
+    contexts: Vec<Value>,
     /// What pages have reported that must not happen: errors of scripts, violations of a policy.
     problems: Vec<String>,
     /// Deleted when it is dropped.
@@ -78,7 +80,8 @@ impl Browser {
                 }
             }
         });
-        Ok(Self { child, commands, messages, last_id: 0, problems: Vec::new(), profile: None })
+        let (contexts, problems) = (Vec::new(), Vec::new());
+        Ok(Self { child, commands, messages, last_id: 0, contexts, problems, profile: None })
     }
 
     /// Kills the browser with all its processes, as a phone does that needs the memory.
@@ -92,8 +95,17 @@ impl Browser {
     pub fn open(&mut self, url: &str) -> Result<Page> {
         let context = self.call(None, "Target.createBrowserContext", &json!({}))?;
         let target = json!({"url": url, "browserContextId": context["browserContextId"]});
+        self.contexts.push(context["browserContextId"].clone());
         let target = self.call(None, "Target.createTarget", &target)?;
         self.attach(&target["targetId"])
+    }
+
+    /// Closes all pages with cookies of their own.
+    pub fn close_pages(&mut self) -> Result<()> {
+        for context in std::mem::take(&mut self.contexts) {
+            self.call(None, "Target.disposeBrowserContext", &json!({"browserContextId": context}))?;
+        }
+        Ok(())
     }
 
     /// Opens a page with the cookies and the storage of the profile.

@@ -1,24 +1,31 @@
 //! The work of an office: the main job of each screen, and what goes wrong meanwhile.
 
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
+use testkit::processes::checkout::CONSOLE;
 
-use super::{Office, choose, fill, press, see};
+use super::{Office, choose, drafts, fill, press, see};
 use crate::browser::{Browser, Page};
 
 /// A job: what it is, and how it is done.
 type Job = (&'static str, fn(&mut Office<'_>, &mut Browser) -> Result<()>);
 
-const JOBS: [Job; 10] = [
+const JOBS: [Job; 15] = [
     ("Today: each tile leads to the list that it counts", tiles),
     ("Loads: a filter, a load, the next one, and back", list_and_back),
     ("Loads: select, live changes and their pause, a search after the log-in ended", list_in_the_browser),
+    ("Loads: live changes after the log-in ended", live_log_in),
+    ("Loads: the choice goes on over the pages, and some are taken out", choice_of_pages),
     ("Escape leaves a form, and changes are asked about", escape),
     ("Load: note, send to a driver, collect, prove", prove),
+    ("Load: the picture of a ticket is enlarged and turned beside the fields", tickets),
     ("Load: two people edit it, and only what both changed is asked about", two_people),
-    ("a form is sent twice by a double click", double_click),
+    ("a form is sent twice by a double click, and again after Back", double_click),
+    ("Market: a half-written listing survives leaving", drafts::listing),
+    ("Import: what is mended survives a reload, a restart and a log-in", drafts::import),
     ("a log-in ends in a half-filled form", expired),
     ("Back after the log-out shows nothing of before", back_after_log_out),
     ("a service is away, and the rest of the page is usable", away),
@@ -28,6 +35,8 @@ const JOBS: [Job; 10] = [
 pub(super) fn check(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     for (name, job) in JOBS {
         office.trial.check()?;
+        // A page that stays open has a stream of events.
+        browser.close_pages()?;
         let begun = Instant::now();
         job(office, browser).context(name)?;
         let problems = browser.problems();
@@ -37,7 +46,7 @@ pub(super) fn check(office: &mut Office<'_>, browser: &mut Browser) -> Result<()
     Ok(())
 }
 
-fn visit(office: &Office<'_>, browser: &mut Browser, person: &str, path: &str) -> Result<Page> {
+pub(super) fn visit(office: &Office<'_>, browser: &mut Browser, person: &str, path: &str) -> Result<Page> {
     let page = office.visit(browser, person, path)?;
     browser.watch(&page)?;
     Ok(page)
@@ -106,26 +115,108 @@ fn list_in_the_browser(office: &mut Office<'_>, browser: &mut Browser) -> Result
     let ids: Vec<_> = before.as_str().context("no rows")?.split(',').map(str::to_owned).collect();
     let [first, other] = [0, 1].map(|row| format!("/v1/loads/{}/notes", ids[row]));
     let owen = office.token("owen", "border-grain");
+    // What is typed, as if it was not searched for yet, and what has the focus.
+    browser.evaluate(
+        &page,
+        "document.querySelector('#search').value = 'BG'; document.querySelectorAll('input[name=ids]')[2].focus()",
+    )?;
     office.write(&first, &owen, json!({"text": "Gate 3"}))?;
     for page in [&page, &second] {
         see(browser, page, "1 changed.")?;
         ensure!(browser.evaluate(page, rows)? == before, "rows moved");
     }
-    let metrics = office.service("logistics")?.get("/metrics", "")?.bytes;
-    let metrics = String::from_utf8_lossy(&metrics);
-    let streams = metrics.lines().find_map(|line| line.strip_prefix("drover_event_streams "));
-    ensure!(streams == Some("1"), "two tabs have {streams:?} streams");
+    let kept = "[document.querySelector('#search').value, document.querySelector('[data-count]').textContent.slice(0, 10),
+        [...document.querySelectorAll('input[name=ids]')].indexOf(document.activeElement)]";
+    let kept = browser.evaluate(&page, kept)?;
+    ensure!(kept == json!(["BG", "4 selected", 2]), "a change leaves {kept}");
+    let is_one = || -> Result<bool> {
+        let metrics = office.service("logistics")?.get("/metrics", "")?.bytes;
+        Ok(String::from_utf8_lossy(&metrics).lines().any(|line| line == "drover_event_streams 1"))
+    };
+    // The streams of pages that are closed end with delay.
+    office.trial.wait_for("two tabs have one stream", Duration::from_secs(60), is_one)?;
     press(browser, &page, "Pause")?;
     office.write(&other, &owen, json!({"text": "Gate 4"}))?;
     see(browser, &second, "2 changed.")?;
     see(browser, &page, "1 changed.")?;
     press(browser, &page, "Go on")?;
     see(browser, &page, "2 changed.")?;
+    press(browser, &page, "Show")?;
+    browser
+        .wait(&page, "document.querySelector('[data-live]')?.hidden && document.readyState === 'complete'")?;
+    see(browser, &page, "4 selected")?;
     browser.command(&page, "Network.clearBrowserCookies", &json!({}))?;
     fill(browser, &page, "#search", "BG-1")?;
     see(browser, &page, "Log in again")?;
     let typed = browser.evaluate(&page, "document.querySelector('#search').value")?;
     ensure!(typed == json!("BG-1"), "{typed}");
+    Ok(())
+}
+
+fn live_log_in(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/loads?status=upcoming")?;
+    let list = browser.evaluate(&page, "location.href")?;
+    let load = browser.evaluate(&page, "document.querySelector('tbody tr').dataset.id")?;
+    let note = format!("/v1/loads/{}/notes", load.as_str().context("no rows")?);
+    office.write(&note, &office.token("owen", "border-grain"), json!({"text": "Gate 5"}))?;
+    see(browser, &page, "1 changed.")?;
+    browser.command(&page, "Network.clearBrowserCookies", &json!({}))?;
+    // This ends the stream.
+    office.service_mut(CONSOLE)?.kill()?;
+    office.restart(CONSOLE)?;
+    see(browser, &page, "Log in again, in a new tab")?;
+    ensure!(browser.evaluate(&page, "location.href")? == list, "the list was left");
+    Ok(())
+}
+
+fn choice_of_pages(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let page = visit(office, browser, "owen", "/loads?sort=reference")?;
+    browser.click(&page, "document.querySelector('input[name=ids]')")?;
+    see(browser, &page, "1 selected")?;
+    press(browser, &page, "Next 50")?;
+    see(browser, &page, "First page")?;
+    browser.click(&page, "document.querySelector('input[name=ids]')")?;
+    see(browser, &page, "2 selected")?;
+    see(browser, &page, "1 of them on other pages")?;
+    browser.click(&page, "document.querySelector('th.pick input')")?;
+    let rows = browser.evaluate(&page, "document.querySelectorAll('input[name=ids]').length")?;
+    let chosen = rows.as_u64().context("no rows")? + 1;
+    see(browser, &page, &format!("{chosen} selected"))?;
+    press(browser, &page, "Cancel")?;
+    see(browser, &page, &format!("Cancel {chosen} loads"))?;
+    let planned = "document.querySelector('.head small').textContent";
+    let before = browser.evaluate(&page, planned)?;
+    browser.click(&page, "document.querySelector('input[name=ids]')")?;
+    see(browser, &page, &format!("Cancel {} loads", chosen - 1))?;
+    ensure!(
+        browser.evaluate(&page, planned)? != before,
+        "the load that is taken out is still counted: {before}"
+    );
+    Ok(())
+}
+
+fn tickets(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let (image, field) = ("document.querySelector('.tickets img')", "#f-ticketNumber");
+    for action in ["", "/correct"] {
+        let page = visit(office, browser, "owen", &format!("/loads/{}{action}", office.delivered))?;
+        browser.wait(&page, &format!("{image}?.naturalWidth > 0"))?;
+        if !action.is_empty() {
+            fill(browser, &page, field, "T-77")?;
+        }
+        let width = format!("{image}.getBoundingClientRect().width");
+        let before = browser.evaluate(&page, &width)?.as_f64();
+        browser.click(&page, "document.querySelector('.tickets .zoom')")?;
+        browser.wait(&page, &format!("{image}.complete && !{image}.src.includes('?width')"))?;
+        let after = browser.evaluate(&page, &width)?.as_f64();
+        ensure!(after > before, "{action}: the picture is {after:?} pixels wide, and was {before:?}");
+        for _ in 0..2 {
+            press(browser, &page, "Turn")?;
+        }
+        let shown =
+            format!("[getComputedStyle({image}).rotate, document.querySelector('{field}')?.value ?? 'T-77']");
+        let shown = browser.evaluate(&page, &shown)?;
+        ensure!(shown == json!(["180deg", "T-77"]), "{action}: two turns leave {shown}");
+    }
     Ok(())
 }
 
@@ -172,11 +263,19 @@ fn two_people(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     let load = office.create_load("BG-JOB-2")?;
     let path = format!("/loads/{load}/edit");
     let (owen, anna) = (visit(office, browser, "owen", &path)?, visit(office, browser, "anna", &path)?);
+    fill(browser, &owen, "#f-tags", "mine")?;
+    browser.evaluate(&owen, "document.querySelector('#f-tags').focus()")?;
     fill(browser, &anna, "#f-tags", "theirs")?;
     fill(browser, &anna, "#f-reference", "BG-JOB-2B")?;
     press(browser, &anna, "Save")?;
     see(browser, &anna, "Saved.")?;
-    fill(browser, &owen, "#f-tags", "mine")?;
+    // What others change meanwhile does not touch the form.
+    let note = json!({"text": "Gate 6"});
+    office.write(&format!("/v1/loads/{load}/notes"), &office.token("ruth", "hereford-haulage"), note)?;
+    thread::sleep(Duration::from_secs(1));
+    let form = "[document.querySelector('#f-tags').value, document.activeElement.id, location.pathname]";
+    let form = browser.evaluate(&owen, form)?;
+    ensure!(form == json!(["mine", "f-tags", path]), "a change leaves {form}");
     fill(browser, &owen, "#f-weight", "28.5")?;
     press(browser, &owen, "Save")?;
     see(browser, &owen, "Somebody else changed the load meanwhile")?;
@@ -198,8 +297,20 @@ fn double_click(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     let button = "document.querySelector('form.fields button.primary')";
     browser.evaluate(&page, &format!("{button}.click(); {button}.click(); true"))?;
     see(browser, &page, "The note is written.")?;
-    let notes = office.read(&format!("/v1/loads/{load}/events?f:type=noted"))?;
-    ensure!(notes.as_array().map(Vec::len) == Some(1), "{notes}");
+    let count = || -> Result<usize> {
+        let notes = office.read(&format!("/v1/loads/{load}/events?f:type=noted"))?;
+        Ok(notes.as_array().map_or(0, Vec::len))
+    };
+    let notes = count()?;
+    ensure!(notes == 1, "{notes} notes by one form");
+    // Back leads to a form with live buttons, which is another one.
+    browser.evaluate(&page, "history.back()")?;
+    browser.wait(&page, &format!("location.pathname.endsWith('/note') && {button}?.disabled === false"))?;
+    fill(browser, &page, "#f-text", "And again")?;
+    browser.click(&page, button)?;
+    see(browser, &page, "And again")?;
+    let notes = count()?;
+    ensure!(notes == 2, "{notes} notes after the second form");
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! is checked by axe and written as pictures, and a crawler follows every link as each person.
 
 mod crawl;
+mod drafts;
 mod jobs;
 mod phone;
 mod screens;

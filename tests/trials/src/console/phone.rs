@@ -436,9 +436,9 @@ fn log_out(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
     )
 }
 
-/// A server in the place of the console: it says that Megan is logged in, and answers all else with what is set, a status
-/// and a media type. It listens until it is dropped.
-struct Stand {
+/// A server in the place of the console: it says that Megan is logged in, and answers all else with a status and a
+/// media type, which are set. It listens until it is dropped.
+struct StandIn {
     port: u16,
     answer: Arc<Mutex<Option<(u16, &'static str)>>>,
     /// Forms that were answered with it.
@@ -446,7 +446,7 @@ struct Stand {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Stand {
+impl StandIn {
     fn start(port: u16) -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", port))?;
         let answer = Arc::new(Mutex::new(Some((503, "text/plain"))));
@@ -478,7 +478,7 @@ impl Stand {
     }
 }
 
-impl Drop for Stand {
+impl Drop for StandIn {
     fn drop(&mut self) {
         *self.answer.lock() = None;
         let _ = TcpStream::connect(("127.0.0.1", self.port));
@@ -516,7 +516,7 @@ fn temporary(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<(
     phone.weigh(&format!("{list}/{load}/collect"), "C-8")?;
     office.service_mut(CONSOLE)?.kill()?;
     send(phone)?;
-    let stand = Stand::start(office.service(CONSOLE)?.port())?;
+    let stand = StandIn::start(office.service(CONSOLE)?.port())?;
     let answers =
         [(401, "text/html"), (408, "text/html"), (429, "text/html"), (502, "text/html"), (200, "text/html")];
     for answer in answers {
