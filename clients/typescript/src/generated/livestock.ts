@@ -1299,6 +1299,10 @@ export interface SearchListingsPublicParameters extends PagingParameters {
 export interface ListReportsParameters extends PagingParameters {
   status?: "open" | "resolved" | undefined;
   reason?: "misleading" | "suspicious" | "other" | undefined;
+  /** The organisation whose listings are reported. */
+  organisationId?: string | undefined;
+  /** `true`: newest first. */
+  sortDesc?: boolean | undefined;
 }
 
 /** Query parameters of `list_listings_of_saved_search`. */

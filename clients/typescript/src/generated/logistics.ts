@@ -11,6 +11,7 @@ export const filters: ReadonlySet<string> = new Set([
   "createdBy",
   "driverId",
   "event",
+  "fileId",
   "id",
   "loadId",
   "organisationId",
@@ -405,6 +406,11 @@ export interface Load {
   createdBy?: CreatedBy;
   /** When the load is due. */
   deliveryDateISO: string;
+  /**
+   * The ids of the drivers to whom the load was sent and whom the caller can list. Only in a search with
+   * `include=driverIds`, and never stored.
+   */
+  driverIds?: string[];
   /** The postcode of the destination. UK and Irish postcodes are normalized. */
   dropoffPostcode?: string;
   /** Files such as tickets, contracts and photographs. */
@@ -1261,8 +1267,11 @@ export interface SearchLoadsParameters extends PagingParameters {
   /** `true`: CSV begins with a byte order mark, which Excel needs. */
   bom?: boolean | undefined;
   sortBy?: "createdAt" | "deliveryDateISO" | "reference" | "status" | "organiser" | "carrier" | "commodity" | "weight" | "weightNet" | "createdAtUTC" | undefined;
-  /** `newestNote`: each load has the newest note that the caller can read. JSON only. */
-  include?: "newestNote" | undefined;
+  /**
+   * What each load has besides, in JSON; repeated or comma-separated. `newestNote`: the newest note that the
+   * caller can read. `driverIds`: the drivers to whom it was sent; not with `f:driverId=me`.
+   */
+  include?: "newestNote" | "driverIds" | readonly ("newestNote" | "driverIds")[] | undefined;
   columns?: "id" | "reference" | "status" | "deliveryDateISO" | "organiserId" | "organiserName" | "carrierId" | "carrierName" | "commodityId" | "commodityName" | "weight" | "weightNet" | "weightUnit" | "vehicleRegistration" | "ticketNumber" | "pickupPostcode" | "dropoffPostcode" | "tags" | "files" | "completedAtUTC" | readonly ("id" | "reference" | "status" | "deliveryDateISO" | "organiserId" | "organiserName" | "carrierId" | "carrierName" | "commodityId" | "commodityName" | "weight" | "weightNet" | "weightUnit" | "vehicleRegistration" | "ticketNumber" | "pickupPostcode" | "dropoffPostcode" | "tags" | "files" | "completedAtUTC")[] | undefined;
   /** The first delivery date. */
   startDateISO?: string | undefined;
@@ -1284,10 +1293,17 @@ export interface SearchLoadsParameters extends PagingParameters {
   createdBy?: string | undefined;
   /** The id of the batch that created the load. */
   batchId?: string | undefined;
+  /** The id of a file that the load, its collection or its rejection has. */
+  fileId?: string | undefined;
   /** `true`: upcoming and collected loads with a delivery date before today in Europe/London. */
   overdue?: boolean | undefined;
   /** `true`: loads that the caller's organisation has not accepted yet. */
   awaitsAcceptance?: boolean | undefined;
+  /**
+   * Completed loads whose net weight differs by more than this from the net weight of the collection, or else
+   * from the agreed weight, in per cent of it.
+   */
+  weightDiffersByPercent?: number | undefined;
   /** The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation. */
   driverId?: string | undefined;
   /**
@@ -1353,10 +1369,17 @@ export interface SummarizeLoadsParameters {
   createdBy?: string | undefined;
   /** The id of the batch that created the load. */
   batchId?: string | undefined;
+  /** The id of a file that the load, its collection or its rejection has. */
+  fileId?: string | undefined;
   /** `true`: upcoming and collected loads with a delivery date before today in Europe/London. */
   overdue?: boolean | undefined;
   /** `true`: loads that the caller's organisation has not accepted yet. */
   awaitsAcceptance?: boolean | undefined;
+  /**
+   * Completed loads whose net weight differs by more than this from the net weight of the collection, or else
+   * from the agreed weight, in per cent of it.
+   */
+  weightDiffersByPercent?: number | undefined;
   /** The claim `sub` of a driver to whom the load was sent. `me`: the caller, also without an organisation. */
   driverId?: string | undefined;
   /**

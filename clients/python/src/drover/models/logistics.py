@@ -1167,6 +1167,11 @@ class Load(Model):
     """The organisation that created the load. Absent if an `admin` without an organisation did."""
     delivery_date_iso: AwareDatetime
     """When the load is due."""
+    driver_ids: list[str] | None = None
+    """
+    The ids of the drivers to whom the load was sent and whom the caller can list. Only in a search with
+    `include=driverIds`, and never stored.
+    """
     dropoff_postcode: str | None = None
     """The postcode of the destination. UK and Irish postcodes are normalized."""
     files: list[FileReference]
