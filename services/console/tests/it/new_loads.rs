@@ -16,8 +16,8 @@ fn a_load_is_copied_to_several_dates_without_what_was_delivered() {
         let members = json!({"ticketNumber": "T-1", "files": store("owen", &owen()).await});
         let id = office.create_load(&members).await;
         let proof = json!({
-            "weightNet": 27.1, "ticketNumber": "T", "vehicleRegistration": "VX", "quality": {"moisture": 14.5},
-            "files": store("ruth", &ruth()).await,
+            "weightNet": 27.1, "ticketNumber": "T", "vehicleRegistration": "VX",
+            "quality": [{"measure": "moisture", "value": 14.5}], "files": store("ruth", &ruth()).await,
         });
         let prove = office.logistics.post(&format!("/v1/loads/{id}/proof-of-delivery")).by(&ruth());
         let proven = prove.json(&proof).send().await.ok();
