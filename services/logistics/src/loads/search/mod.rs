@@ -14,7 +14,7 @@ use sorts::{COMPLETED_AT, CREATED_AT, LoadSortKey};
 
 use super::store::Role;
 
-pub(crate) use parameters::{LoadFilters, LoadSearchParams};
+pub(crate) use parameters::{Include, LoadFilters, LoadSearchParams};
 pub(crate) use store::find_page;
 
 /// A search for loads: filters that a load must all pass, an order, and a page. `None` and empty lists are no filters.
@@ -62,10 +62,8 @@ pub(crate) struct LoadSearch {
     pub(crate) page: PageRequest,
     /// True if the number of matches was requested.
     pub(crate) count: bool,
-    /// True if each load has its newest note.
-    pub(crate) with_notes: bool,
-    /// True if each load has the ids of its drivers.
-    pub(crate) with_drivers: bool,
+    /// What each load has besides.
+    pub(crate) include: Vec<Include>,
     /// The columns of an export. Empty for all.
     pub(crate) columns: Vec<String>,
     /// The format of the response.
@@ -110,8 +108,7 @@ impl LoadSearch {
             sorting,
             page: PageRequest { limit: format.max_rows(), offset: 0, after: None },
             count: false,
-            with_notes: false,
-            with_drivers: false,
+            include: Vec::new(),
             columns: Vec::new(),
             format,
         }

@@ -41,9 +41,10 @@ pub(crate) struct LoadSearchParams {
     filters: LoadFilters,
 }
 
+// What a search adds to each load. The parameter describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-enum Include {
+pub(crate) enum Include {
     NewestNote,
     DriverIds,
 }
@@ -158,8 +159,7 @@ impl LoadSearchParams {
         let (format, page) = self.page.parse(accepted, &sorting, errors);
         let filters = self.filters.parse(format, errors);
         LoadSearch {
-            with_notes: self.include.contains(&Include::NewestNote),
-            with_drivers: self.include.contains(&Include::DriverIds),
+            include: self.include.clone(),
             columns: self.columns.clone(),
             sorting,
             page,

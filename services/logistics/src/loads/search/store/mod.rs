@@ -9,7 +9,7 @@ use database::{AnyConnection, Database, Id, Json};
 use diesel::prelude::*;
 use serde::Serialize;
 
-use super::{DriverFilter, LoadSearch};
+use super::{DriverFilter, Include, LoadSearch};
 use crate::loads::history::{NoteReader, newest_notes};
 use crate::loads::store::{LoadQuery, Role, drivers_of, visible};
 use crate::schema::loads::dsl as l;
@@ -67,7 +67,7 @@ fn append_included(
     (ids, documents): (&[Id], &mut [String]),
 ) -> Result<(), Error> {
     let is_driver = search.driver == Some(DriverFilter::Caller);
-    if search.with_notes {
+    if search.include.contains(&Include::NewestNote) {
         let reader = match (is_driver, caller.admin) {
             (true, _) => NoteReader::Driver(&caller.user_id),
             (_, true) => NoteReader::Admin,
@@ -81,7 +81,7 @@ fn append_included(
         }
     }
     // A driver does not learn who else drives a load.
-    if search.with_drivers && !is_driver {
+    if search.include.contains(&Include::DriverIds) && !is_driver {
         let drivers = drivers_of(c, ids, Some(caller))?;
         for (id, document) in ids.iter().zip(documents) {
             append(document, "driverIds", drivers.get(id).unwrap_or(&Vec::new()))?;
