@@ -71,8 +71,8 @@ async fn show(
             let mut others = organisations;
             others.retain(|(id, _)| !user.person.acts_for(Some(id)));
             let find = |load: &Load| {
-                let carrier = load.carrier.iter();
-                carrier.map(|party| (party.id.clone().unwrap_or_default(), party.name.clone())).collect()
+                let haulier = load.carrier.iter();
+                haulier.map(|party| (party.id.clone().unwrap_or_default(), party.name.clone())).collect()
             };
             (columns(&loads, find, "Done without a haulier", &others), others)
         }

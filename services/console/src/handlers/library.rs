@@ -127,21 +127,21 @@ async fn show_file(
     let path = format!("/v1/files/{}/info", segment(id));
     let whose = if user.is_driver() { vec![("f:driverId", "me")] } else { Vec::new() };
     let statuses = STATUSES.join(",");
-    let used = [vec![("f:fileId", id), ("f:status", &*statuses), ("limit", MAX_USED)], whose].concat();
-    let (file, organisations, used) = futures_util::join!(
+    let with_file = [vec![("f:fileId", id), ("f:status", &*statuses), ("limit", MAX_USED)], whose].concat();
+    let (file, organisations, loads) = futures_util::join!(
         caller.get::<FileInfo>(Service::System, &path, &[]),
         find_organisations(&caller, user.is_driver()),
-        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &used),
+        caller.get::<Vec<Load>>(Service::Logistics, "/v1/loads", &with_file),
     );
     let file = FileInfo { id: id.to_owned(), ..file?.value };
-    let used = optional(used, &mut Vec::new())?;
+    let loads = optional(loads, &mut Vec::new())?;
     let view = FileView {
         user,
         clock: console.clock,
         file: &file,
         organisations: &organisations,
-        loads: used.as_ref().map(|reply| reply.value.as_slice()),
-        has_more: used.as_ref().is_some_and(|reply| reply.next.is_some()),
+        loads: loads.as_ref().map(|reply| reply.value.as_slice()),
+        has_more: loads.as_ref().is_some_and(|reply| reply.next.is_some()),
         link: shown.link,
         typed: &shown.typed,
         errors: shown.errors,
