@@ -5,9 +5,8 @@ use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use testkit::processes::checkout::CONSOLE;
 
-use super::jobs::visit;
 use super::phone::PHOTOGRAPH;
-use super::{Office, choose, fill, press, see};
+use super::{Office, choose, fill, press, see, visit};
 use crate::browser::{Browser, Page};
 
 /// What a listing of sheep needs besides its title.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use testkit::processes::checkout::CONSOLE;
 
-use super::{Office, choose, drafts, fill, press, see};
+use super::{Office, choose, drafts, fill, press, see, visit};
 use crate::browser::{Browser, Page};
 
 /// A job: what it is, and how it is done.
@@ -44,12 +44,6 @@ pub(super) fn check(office: &mut Office<'_>, browser: &mut Browser) -> Result<()
         office.trial.note(name, format!("{:.1} s", begun.elapsed().as_secs_f64()), "done");
     }
     Ok(())
-}
-
-pub(super) fn visit(office: &Office<'_>, browser: &mut Browser, person: &str, path: &str) -> Result<Page> {
-    let page = office.visit(browser, person, path)?;
-    browser.watch(&page)?;
-    Ok(page)
 }
 
 fn tiles(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {

@@ -195,6 +195,13 @@ pub fn choose(browser: &mut Browser, page: &Page, person: &str) -> Result<()> {
         .map(drop)
 }
 
+/// Opens a page on which a person is logged in, whose problems are collected.
+fn visit(office: &Office<'_>, browser: &mut Browser, person: &str, path: &str) -> Result<Page> {
+    let page = office.visit(browser, person, path)?;
+    browser.watch(&page)?;
+    Ok(page)
+}
+
 /// Types a value into a field.
 fn fill(browser: &mut Browser, page: &Page, field: &str, value: &str) -> Result<()> {
     crate::browser::set(browser, page, &format!("document.querySelector('{field}')"), value)
