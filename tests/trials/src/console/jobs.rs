@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use testkit::processes::checkout::CONSOLE;
 
 use super::{Office, choose, drafts, fill, press, see, visit};
-use crate::browser::{Browser, Page};
+use crate::browser::Browser;
 
 /// A job: what it is, and how it is done.
 type Job = (&'static str, fn(&mut Office<'_>, &mut Browser) -> Result<()>);
