@@ -149,7 +149,9 @@ fn reports_of_an_organisation_are_found_by_its_listings() {
         let query = "f:organisationId=a&f:status=resolved&sortDesc=true&count=true";
         app.get(&format!("/v1/reports?{query}")).by(&User::admin()).send().await.ok();
         let statements = app.take_statements();
-        let found: Vec<_> = statements.iter().filter(|sql| sql.contains("`reports`")).collect();
+        // Some statements are recorded once more when they are prepared.
+        let is_of_reports = |sql: &str| sql.contains("`reports`") && !sql.starts_with("cached: ");
+        let found: Vec<_> = statements.iter().filter(|sql| is_of_reports(sql)).collect();
         assert_eq!(found.len(), 2, "{statements:#?}");
         for statement in found {
             let plan = app.query_plan(statement);
