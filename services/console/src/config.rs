@@ -58,6 +58,11 @@ pub struct Settings {
     pub development_issuer: String,
     /// The audience of development tokens.
     pub development_audience: String,
+    /// URL of the pictures of a tile server, with `{z}`, `{x}` and `{y}` (Web Mercator). Maps show them below what is
+    /// found. The browsers of visitors request them from there. Without it, maps have outlines only.
+    pub tiles_url: Option<String>,
+    /// Whom maps with tiles name as their source, as the terms of the tile server demand.
+    pub tiles_attribution: String,
     /// The time zone of times on pages, an IANA name.
     pub time_zone: String,
 }
@@ -83,6 +88,8 @@ impl Default for Settings {
             development_key: None,
             development_issuer: "drover-dev".to_owned(),
             development_audience: "drover".to_owned(),
+            tiles_url: None,
+            tiles_attribution: String::new(),
             time_zone: "Europe/London".to_owned(),
         }
     }
@@ -110,6 +117,14 @@ impl Settings {
         ensure!(
             self.time_zone.parse::<Tz>().is_ok(),
             "service.time_zone (DROVER_SERVICE__TIME_ZONE) must be an IANA name such as Europe/London"
+        );
+        ensure!(
+            self.tiles_url.as_ref().is_none_or(|url| {
+                let is_trusted = Url::parse(url).is_ok_and(|url| is_trusted_url(&url));
+                is_trusted && ["{z}", "{x}", "{y}"].iter().all(|part| url.contains(part))
+            }),
+            "service.tiles_url (DROVER_SERVICE__TILES_URL) must be https:// (http:// only on this machine or within a \
+             private network) and contain {{z}}, {{x}} and {{y}}"
         );
         if self.development_key.is_some() {
             ensure!(
@@ -186,6 +201,10 @@ mod tests {
                 "PROVIDER_INTERNAL_URL",
             ),
             (Settings { time_zone: "London".to_owned(), ..valid() }, "TIME_ZONE"),
+            (
+                Settings { tiles_url: Some("https://tiles.example/{z}/{x}".to_owned()), ..valid() },
+                "TILES_URL",
+            ),
             (Settings { client_id: None, ..valid() }, "CLIENT_ID"),
             (Settings { session_keys: Vec::new(), ..valid() }, "openssl rand -base64 32"),
             (Settings { development_key: Some("pem".into()), ..valid() }, "not both"),

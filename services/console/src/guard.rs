@@ -3,23 +3,27 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY as SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue,
-    ORIGIN,
+    CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, HeaderMap, HeaderName, HeaderValue, ORIGIN,
 };
 use url::Url;
 
-/// Allows what the console itself serves, and nothing inline.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
-    connect-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; \
-    base-uri 'none'";
+/// Returns the policy of pages, which allows what the console itself serves, pictures of another origin if there is
+/// one, and nothing inline.
+pub(crate) fn security_policy(pictures: Option<&Url>) -> anyhow::Result<HeaderValue> {
+    let pictures = pictures.map(|url| format!(" {}", origin(url))).unwrap_or_default();
+    Ok(HeaderValue::try_from(format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:{pictures}; connect-src 'self'; \
+         manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ))?)
+}
 
 /// Adds the headers that a response does not have yet. A file, which has a disposition, has the policy of the API: none
 /// for PDF, whose viewers refuse to start with one. So has a file that a browser keeps: with 304, it would take the
 /// policy of the console over.
-pub(crate) fn add_headers(status: StatusCode, headers: &mut HeaderMap) {
+pub(crate) fn add_headers(status: StatusCode, headers: &mut HeaderMap, policy: &HeaderValue) {
     let is_file = headers.contains_key(CONTENT_DISPOSITION) || status == StatusCode::NOT_MODIFIED;
-    if !is_file && !headers.contains_key(SECURITY_POLICY) {
-        headers.insert(SECURITY_POLICY, HeaderValue::from_static(CONTENT_SECURITY_POLICY));
+    if !is_file && !headers.contains_key(CONTENT_SECURITY_POLICY) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy.clone());
     }
     for (name, value) in [
         ("referrer-policy", "same-origin"),

@@ -19,22 +19,28 @@ mod session;
 mod user;
 mod views;
 
+use std::time::SystemTime;
+
 use actix_web::HttpMessage;
 use actix_web::dev::ServiceResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue, SET_COOKIE};
+use actix_web::web::Data;
 use common::cli::Checks;
 use common::config::Claims;
 use common::{Pages, Site, SiteContext};
 use futures_util::future::join_all;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use url::Url;
 
 use api::{Api, Service};
 use format::Clock;
 use login::Login;
+use metrics::{Reading, Readings};
 use session::{CookieStyle, Keys, Sessions};
 use user::Failure;
+use views::Tiles;
 
 pub use config::Settings;
 
@@ -47,6 +53,11 @@ pub struct Console {
     clock: Clock,
     /// The console's own origin, as browsers send it.
     origin: String,
+    /// Header `Content-Security-Policy` of pages.
+    policy: HeaderValue,
+    tiles: Option<Tiles>,
+    /// What the metrics of each service have said, for administrators.
+    readings: [Mutex<Readings>; Service::ALL.len()],
     /// Whether the console stops, for responses that would not end by themselves.
     stopping: watch::Sender<bool>,
 }
@@ -63,7 +74,7 @@ impl Site for Console {
         handlers::pages(pages);
     }
 
-    fn complete(_: &Self, response: ServiceResponse) -> ServiceResponse {
+    fn complete(site: &Self, response: ServiceResponse) -> ServiceResponse {
         let failure = response.response().error().map(|error| match error.as_error::<Failure>() {
             Some(failure) => handlers::failure_response(failure),
             None => handlers::failure_response(&Failure::of_status(error.as_response_error().status_code())),
@@ -81,7 +92,7 @@ impl Site for Console {
                 response.headers_mut().append(SET_COOKIE, value);
             }
         }
-        guard::add_headers(response.status(), response.headers_mut());
+        guard::add_headers(response.status(), response.headers_mut(), &site.policy);
         response
     }
 
@@ -107,6 +118,9 @@ impl Site for Console {
     fn open(settings: &Settings, context: &SiteContext) -> anyhow::Result<Self> {
         let login = Login::open(settings, &context.public_url)?;
         let url = Url::parse(&context.public_url)?;
+        let attribution = settings.tiles_attribution.clone();
+        let tiles = settings.tiles_url.clone().map(|url| Tiles { url, attribution });
+        let tiles_url = tiles.as_ref().map(|tiles| Url::parse(&tiles.url)).transpose()?;
         Ok(Self {
             api: Api::new(settings)?,
             login,
@@ -119,8 +133,22 @@ impl Site for Console {
                 zone: settings.time_zone.parse().map_err(|_| anyhow::anyhow!("an unknown time zone"))?,
             },
             origin: guard::origin(&url),
+            policy: guard::security_policy(tiles_url.as_ref())?,
+            tiles,
+            readings: Default::default(),
             stopping: watch::Sender::new(false),
         })
+    }
+
+    async fn background(site: Data<Self>) {
+        loop {
+            for service in Service::ALL {
+                if let Ok(text) = site.api.peek(service, "/metrics").await {
+                    site.readings[service as usize].lock().add(Reading::parse(&text, SystemTime::now()));
+                }
+            }
+            tokio::time::sleep(metrics::INTERVAL).await;
+        }
     }
 
     fn stop(&self) {

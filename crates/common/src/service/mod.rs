@@ -177,6 +177,10 @@ pub trait Site: Sized + Send + Sync + 'static {
     fn open(settings: &Self::Settings, context: &SiteContext) -> anyhow::Result<Self>;
     /// Returns the dependencies and whether each is reachable, for `/readyz`.
     fn dependencies(&self) -> impl Future<Output = Vec<(&'static str, bool)>>;
+    /// Runs in the background while the site runs.
+    fn background(_site: Data<Self>) -> impl Future<Output = ()> + Send + 'static {
+        std::future::ready(())
+    }
     /// Ends responses that would not end by themselves. Called at shutdown.
     fn stop(&self) {}
 }

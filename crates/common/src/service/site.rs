@@ -96,6 +96,7 @@ pub async fn start_site<S: Site>(config: SiteConfig<S::Settings>) -> anyhow::Res
     let mut background = JoinSet::new();
     background.spawn(metrics::run_upkeep());
     background.spawn(async move { refusals.run().await });
+    background.spawn(S::background(site.clone()));
     tracing::info!(service = S::NAME, %address, "ready");
     let Log { level, .. } = config.log;
     Ok(Running {

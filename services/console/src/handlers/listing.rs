@@ -79,6 +79,7 @@ async fn show_visitor(
     let view = ListingView {
         user: None,
         clock: console.clock,
+        tiles: console.tiles.as_ref(),
         listing: &listing,
         categories: &[],
         pictures: &[],
@@ -152,6 +153,7 @@ async fn show(
     let view = ListingView {
         user: Some(user),
         clock: console.clock,
+        tiles: console.tiles.as_ref(),
         listing: &listing,
         categories: &categories,
         pictures: &pictures,

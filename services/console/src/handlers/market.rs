@@ -115,6 +115,7 @@ pub(super) async fn show(
         groups: &groups(query, &facets.unwrap_or_default(), &all),
         clusters: clusters.as_ref(),
         zoom,
+        tiles: console.tiles.as_ref(),
         missing: &missing,
         done,
     };

@@ -1,5 +1,7 @@
 //! How the services are doing, for administrators: readiness, figures, log level and cache.
 
+use std::time::SystemTime;
+
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::Data;
@@ -12,7 +14,7 @@ use super::{errors_of, html_with, log_away, see_other};
 use crate::Console;
 use crate::api::{CallError, Caller, FieldError, Service, Write, with_query};
 use crate::fields::Fields;
-use crate::metrics::Figures;
+use crate::metrics::Reading;
 use crate::user::{Failure, User};
 use crate::views::operations::{OperationsView, State};
 use crate::views::{Section, page as document};
@@ -71,12 +73,14 @@ async fn find_state(console: &Console, caller: &Caller<'_>, service: Service) ->
         |text: Result<String, _>| text.ok().and_then(|text| serde_json::from_str::<Value>(&text).ok());
     let text = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let logging = settings.map(|settings| settings["logging"].clone());
+    let reading = metrics.ok().map(|text| Reading::parse(&text, SystemTime::now()));
+    let figures = reading.map(|reading| console.readings[service as usize].lock().figures(&reading));
     Ok(State {
         service,
         ready: document(ready),
         version: document(about).map(|about| text(&about, "version")),
         log: logging.map(|logging| (text(&logging, "level"), text(&logging, "filter"))),
-        figures: metrics.ok().map(|text| Figures::parse(&text)).filter(|figures| figures.requests > 0.0),
+        figures: figures.filter(|figures| figures.all.requests > 0.0),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The map of listings: which part of it is shown, which cells its clusters have, and where each is drawn.
 
 use std::f64::consts::PI;
+use std::iter;
 
 use super::projection::{EAST, NORTH, SCALE, SOUTH, WEST, project};
 use crate::api::market::Cluster;
@@ -12,6 +13,8 @@ const LEAST: f64 = 0.001;
 /// The greatest zoom of clusters, and by how much finer their cells are than tiles of that zoom.
 const MAX_ZOOM: u8 = 16;
 const FINER: u8 = 3;
+/// The greatest zoom of tiles.
+const MAX_TILE_ZOOM: u8 = 19;
 /// The radius of the smallest and largest circle, for a drawing as wide as the whole map.
 const RADII: (f64, f64) = (105.0, 240.0);
 
@@ -33,6 +36,28 @@ pub(crate) struct Place {
     pub(crate) count: u64,
     /// The cell that holds its listings.
     pub(crate) area: Area,
+}
+
+/// A picture of a tile server: where it is drawn, and its numbers there.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Tile {
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) size: f64,
+    zoom: u8,
+    column: f64,
+    row: f64,
+}
+
+impl Tile {
+    /// Returns the address of the picture, from one with `{z}`, `{x}` and `{y}`.
+    pub(crate) fn address(&self, template: &str) -> String {
+        let Self { zoom, column, row, .. } = self;
+        template
+            .replace("{z}", &zoom.to_string())
+            .replace("{x}", &column.to_string())
+            .replace("{y}", &row.to_string())
+    }
 }
 
 impl Area {
@@ -113,6 +138,32 @@ impl Area {
         zoom
     }
 
+    /// Returns the tiles that cover the area, two to five in its width.
+    pub(crate) fn tiles(self) -> Vec<Tile> {
+        let width = (self.east - self.west).max(LEAST);
+        let mut zoom = 0;
+        while zoom < MAX_TILE_ZOOM && tile_width(zoom) > width / 2.0 {
+            zoom += 1;
+        }
+        let size = tile_width(zoom) * SCALE;
+        let (west, north) = tile_at(self.west, self.north, zoom);
+        let (east, south) = tile_at(self.east, self.south, zoom);
+        let numbers = |from: f64, to: f64| {
+            let most = tile_number(zoom) - 1.0;
+            iter::successors(Some(from.clamp(0.0, most)), move |number| {
+                Some(number + 1.0).filter(|next| *next <= to.min(most))
+            })
+        };
+        let rows = numbers(north, south);
+        rows.flat_map(|row| {
+            numbers(west, east).map(move |column| {
+                let (x, y) = project(column_west(column, zoom), row_north(row, zoom));
+                Tile { x, y, size, zoom, column, row }
+            })
+        })
+        .collect()
+    }
+
     /// Returns where clusters of this zoom are drawn on a map of this area, the largest first.
     pub(crate) fn places(self, clusters: &[Cluster], zoom: u8) -> Vec<Place> {
         let (_, _, width, _) = self.view_box();
@@ -133,12 +184,42 @@ impl Area {
 
 /// Returns the cell of clusters of a zoom that holds a place: a tile of the Web Mercator map.
 fn cell(longitude: f64, latitude: f64, zoom: u8) -> Area {
-    let tiles = f64::from(1_u32 << (zoom + FINER));
-    let column = ((longitude + 180.0) / 360.0 * tiles).floor();
-    let row = ((1.0 - latitude.to_radians().tan().asinh() / PI) / 2.0 * tiles).floor();
-    let north = |row: f64| (PI * (1.0 - 2.0 * row / tiles)).sinh().atan().to_degrees();
-    let west = |column: f64| column / tiles * 360.0 - 180.0;
-    Area { west: west(column), south: north(row + 1.0), east: west(column + 1.0), north: north(row) }
+    let zoom = zoom + FINER;
+    let (column, row) = tile_at(longitude, latitude, zoom);
+    Area {
+        west: column_west(column, zoom),
+        south: row_north(row + 1.0, zoom),
+        east: column_west(column + 1.0, zoom),
+        north: row_north(row, zoom),
+    }
+}
+
+/// Returns the number of tiles of a zoom in each direction.
+fn tile_number(zoom: u8) -> f64 {
+    f64::from(1_u32 << zoom)
+}
+
+/// Returns the width of a tile in degrees.
+fn tile_width(zoom: u8) -> f64 {
+    360.0 / tile_number(zoom)
+}
+
+/// Returns column and row of the tile that holds a place.
+fn tile_at(longitude: f64, latitude: f64, zoom: u8) -> (f64, f64) {
+    let tiles = tile_number(zoom);
+    let column = (longitude + 180.0) / 360.0 * tiles;
+    let row = (1.0 - latitude.to_radians().tan().asinh() / PI) / 2.0 * tiles;
+    (column.floor(), row.floor())
+}
+
+/// Returns the western edge of a column of tiles.
+fn column_west(column: f64, zoom: u8) -> f64 {
+    column * tile_width(zoom) - 180.0
+}
+
+/// Returns the northern edge of a row of tiles.
+fn row_north(row: f64, zoom: u8) -> f64 {
+    (PI * (1.0 - 2.0 * row / tile_number(zoom))).sinh().atan().to_degrees()
 }
 
 fn longitude(x: f64) -> f64 {
@@ -185,6 +266,28 @@ mod tests {
             assert!(west <= east && east <= right && south <= north && north <= top, "{place:?}");
             assert!(right - west < 2.0 && place.count == 7);
         }
+    }
+
+    #[test]
+    fn tiles_cover_the_area() {
+        for area in [Area::WHOLE, Area::parse("-3.4,51.9,-3.3,52").unwrap().shown()] {
+            let (left, top, width, height) = area.view_box();
+            let tiles = area.tiles();
+            assert!((6..=40).contains(&tiles.len()), "{}", tiles.len());
+            let edge =
+                |of: fn(f64, f64) -> f64, at: fn(&Tile) -> f64| tiles.iter().map(at).reduce(of).unwrap();
+            assert!(edge(f64::min, |tile| tile.x) <= left && edge(f64::min, |tile| tile.y) <= top);
+            assert!(edge(f64::max, |tile| tile.x + tile.size) >= left + width);
+            assert!(edge(f64::max, |tile| tile.y + tile.size) >= top + height - 1e-6);
+        }
+        // London, as tile servers number it.
+        let london = Area::parse("-0.2,51.4,0,51.6").unwrap().tiles();
+        let addresses: Vec<_> =
+            london.iter().map(|tile| tile.address("https://tiles.example/{z}/{x}/{y}.png")).collect();
+        assert!(
+            addresses.iter().any(|address| address == "https://tiles.example/12/2046/1361.png"),
+            "{addresses:?}"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::enquiries::{answer_button, contact};
 use super::layout::{form_token, module};
-use super::map;
+use super::map::{self, Tiles};
 use super::market::{labels, picture, wish_button};
 use crate::api::market::{Attachment, Category, Enquiry, Listing, Report};
 use crate::api::model::Event;
@@ -36,6 +36,7 @@ pub(crate) struct ListingView<'a> {
     /// `None` for a visitor.
     pub(crate) user: Option<&'a User>,
     pub(crate) clock: Clock,
+    pub(crate) tiles: Option<&'a Tiles>,
     pub(crate) listing: &'a Listing,
     pub(crate) categories: &'a [Category],
     /// Ids of the files that are pictures.
@@ -231,7 +232,7 @@ impl ListingView<'_> {
                         " · " a href=(with_query("/market", &[("near", postcode), ("within", "50")])) { "More within 50 km" }
                     }
                 }
-                @if let Some(point) = location.coordinates { (map::of_place(point.lat, point.lon)) }
+                @if let Some(point) = location.coordinates { (map::of_place(point.lat, point.lon, self.tiles)) }
             }
         }
     }

@@ -6,13 +6,20 @@ use crate::api::market::Clusters;
 use crate::market::{ABROAD, Area, LAND, MarketQuery, Place};
 use crate::views::loads::counted;
 
+/// A tile server: the address of its pictures, and whom maps name as their source.
+#[derive(Clone, Debug)]
+pub(crate) struct Tiles {
+    pub(crate) url: String,
+    pub(crate) attribution: String,
+}
+
 /// Digits of a coordinate of the drawing after the point.
 fn unit(value: f64) -> String {
     format!("{value:.1}")
 }
 
 /// Returns a map of an area with what `marks` draws on it.
-fn drawing(area: Area, role: &str, label: &str, marks: &Markup) -> Markup {
+fn drawing(area: Area, tiles: Option<&Tiles>, role: &str, label: &str, marks: &Markup) -> Markup {
     let (left, top, width, height) = area.view_box();
     let view_box = [left, top, width, height].map(unit).join(" ");
     html! {
@@ -22,13 +29,23 @@ fn drawing(area: Area, role: &str, label: &str, marks: &Markup) -> Markup {
             rect.sea x=(unit(left)) y=(unit(top)) width=(unit(width)) height=(unit(height)) {}
             path.abroad d=(ABROAD) {}
             path.land d=(LAND) {}
+            @if let Some(tiles) = tiles {
+                @for tile in area.tiles() {
+                    image href=(tile.address(&tiles.url)) x=(unit(tile.x)) y=(unit(tile.y)) width=(unit(tile.size))
+                        height=(unit(tile.size)) {}
+                }
+            }
             (marks)
+        }
+        @if let Some(tiles) = tiles.filter(|tiles| !tiles.attribution.is_empty()) {
+            p.sub { "Map: " (tiles.attribution) }
         }
     }
 }
 
 /// Returns the map of a search: circles with numbers, each of which leads to the listings that it counts.
-pub(crate) fn of_search(query: &MarketQuery, shown: Area, zoom: u8, clusters: &Clusters) -> Markup {
+pub(crate) fn of_search(query: &MarketQuery, zoom: u8, clusters: &Clusters, tiles: Option<&Tiles>) -> Markup {
+    let shown = query.area().map_or(Area::WHOLE, Area::shown);
     let places = shown.places(&clusters.features, zoom);
     let on_map: u64 = places.iter().map(|place| place.count).sum();
     let label = format!("Where {} are", counted(on_map, "listing"));
@@ -37,7 +54,7 @@ pub(crate) fn of_search(query: &MarketQuery, shown: Area, zoom: u8, clusters: &C
     let to = |area: Area| query.with("box", &area.text(), false);
     html! {
         section.card.where aria-label="Map" data-box=(shown.text()) {
-            (drawing(shown, "group", &label, &marks))
+            (drawing(shown, tiles, "group", &label, &marks))
             div.pad {
                 div.actions {
                     @if query.area().is_some() { a.btn href=(query.free_of("box")) { "Whole map" } }
@@ -73,7 +90,7 @@ fn circle(query: &MarketQuery, place: &Place, shown: Area) -> Markup {
 }
 
 /// Returns a map with one place.
-pub(crate) fn of_place(latitude: f64, longitude: f64) -> Markup {
+pub(crate) fn of_place(latitude: f64, longitude: f64, tiles: Option<&Tiles>) -> Markup {
     // As far as one drives for a look at some animals.
     let around =
         Area { west: longitude - 1.6, south: latitude - 1.0, east: longitude + 1.6, north: latitude + 1.0 };
@@ -82,5 +99,5 @@ pub(crate) fn of_place(latitude: f64, longitude: f64) -> Markup {
     let marks = html! {
         circle cx=(unit(left + width / 2.0)) cy=(unit(top + height / 2.0)) r=(unit(width / 45.0)) {}
     };
-    drawing(shown, "img", "Where it is", &marks)
+    drawing(shown, tiles, "img", "Where it is", &marks)
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::layout::{form_token, module};
-use super::map;
+use super::map::{self, Tiles};
 use crate::api::market::{Attachment, Clusters, Listing};
 use crate::api::{segment, with_query};
 use crate::format::{Clock, number, typed_number};
@@ -40,6 +40,7 @@ pub(crate) struct MarketView<'a> {
     pub(crate) groups: &'a [Group],
     pub(crate) clusters: Option<&'a Clusters>,
     pub(crate) zoom: u8,
+    pub(crate) tiles: Option<&'a Tiles>,
     pub(crate) missing: &'a [String],
     pub(crate) done: Option<&'a str>,
 }
@@ -71,7 +72,7 @@ impl MarketView<'_> {
                     }
                 }
                 @if let Some(clusters) = self.clusters {
-                    (map::of_search(query, query.area().map_or(Area::WHOLE, Area::shown), self.zoom, clusters))
+                    (map::of_search(query, self.zoom, clusters, self.tiles))
                 }
             }
             (module("map.js"))

@@ -29,3 +29,4 @@ pub(crate) mod today;
 pub(crate) mod webhooks;
 
 pub(crate) use layout::{ASSETS, Position, Section, driver_worker, page, phone, status, visitor};
+pub(crate) use map::Tiles;

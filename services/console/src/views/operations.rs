@@ -8,7 +8,7 @@ use super::layout::form_token;
 use super::listing::curl;
 use crate::api::{FieldError, Service};
 use crate::format::{number, typed_number};
-use crate::metrics::Figures;
+use crate::metrics::{Figures, PARTS};
 use crate::user::User;
 
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -39,7 +39,7 @@ impl OperationsView<'_> {
     /// Returns the page.
     pub(crate) fn markup(&self) -> Markup {
         html! {
-            div.head { h1 { "Operations" } small { "figures since each service started" } }
+            div.head { h1 { "Operations" } small { "figures of the last hour" } }
             @if let Some(done) = self.done { p.notice role="status" { (done) } }
             (notices(self.errors))
             div.tiles.services { @for state in self.states { (self.service(state)) } }
@@ -72,7 +72,7 @@ impl OperationsView<'_> {
                         @if let Some(figures) = &state.figures { (figures_of(figures)) }
                     }
                     @match &state.figures {
-                        Some(figures) => (durations(figures)),
+                        Some(figures) => { (requests(figures)) (durations(figures)) },
                         None => p.muted { "Its figures cannot be read from here." },
                     }
                     @if let Some((level, filter)) = &state.log { (self.log(state.service, level, filter)) }
@@ -114,11 +114,11 @@ impl OperationsView<'_> {
 }
 
 fn figures_of(figures: &Figures) -> Markup {
-    let share = figures.errors / figures.requests * 100.0;
+    let share = figures.all.errors / figures.all.requests * 100.0;
     let whole = |value: f64| number(value).trim_end_matches(".00").to_owned();
     html! {
-        dt { "Requests" } dd { (whole(figures.requests)) }
-        dt { "Errors" } dd.late[figures.errors > 0.0] { (whole(figures.errors)) ", " (number(share)) " %" }
+        dt { "Requests" } dd { (whole(figures.all.requests)) }
+        dt { "Errors" } dd.late[figures.all.errors > 0.0] { (whole(figures.all.errors)) ", " (number(share)) " %" }
         @if let Some(seconds) = figures.p99 { dt { "99 of 100 within" } dd { (typed_number(seconds * 1000.0)) " ms" } }
         @else if figures.durations.iter().any(|(_, count)| *count > 0.0) { dt { "99 of 100 within" } dd { "over 30 s" } }
         @if let Some(waiting) = figures.waiting {
@@ -137,25 +137,61 @@ fn span(seconds: f64) -> String {
     }
 }
 
+/// Returns a chart of the requests and the errors in each part of the hour.
+fn requests(figures: &Figures) -> Markup {
+    let most = figures.parts.iter().map(|part| part.requests).fold(0.0, f64::max);
+    let minutes = 60 / PARTS;
+    let bars =
+        figures.parts.iter().enumerate().filter(|(_, part)| part.requests > 0.0).flat_map(|(index, part)| {
+            let until = (PARTS - 1 - index) * minutes;
+            let text = format!(
+                "{} to {until} minutes ago: {} requests, {} errors",
+                until + minutes,
+                part.requests,
+                part.errors
+            );
+            let bar = Bar { index, share: part.requests / most, is_bad: false, text };
+            let errors = Bar { share: part.errors / most, is_bad: true, text: bar.text.clone(), ..bar };
+            [bar, errors]
+        });
+    chart("Requests of the last hour, and errors among them", PARTS, bars)
+}
+
 /// Returns a chart of how long requests take.
 fn durations(figures: &Figures) -> Markup {
     let most = figures.durations.iter().map(|(_, count)| *count).fold(0.0, f64::max);
-    let width = figures.durations.len() * BAR_STEP;
+    let bars = figures.durations.iter().enumerate().filter(|(_, (_, count))| *count > 0.0);
+    let bars = bars.map(|(index, (limit, count))| {
+        let text = match limit {
+            Some(limit) => format!("up to {} ms: {count}", typed_number(limit * 1000.0)),
+            None => format!("longer: {count}"),
+        };
+        // Roots, so that the few slow ones are seen.
+        Bar { index, share: (count / most).sqrt(), is_bad: false, text }
+    });
+    chart("How many requests took how long", figures.durations.len(), bars)
+}
+
+/// A bar of a chart: its place, its part of the height, and its text.
+struct Bar {
+    index: usize,
+    share: f64,
+    is_bad: bool,
+    text: String,
+}
+
+fn chart(label: &str, length: usize, bars: impl Iterator<Item = Bar>) -> Markup {
+    let width = length * BAR_STEP;
+    let mut bars = bars.peekable();
     html! {
-        @if most > 0.0 {
-            svg.bars viewBox={ "0 0 " (width) " 46" } role="img" aria-label="How many requests took how long" {
+        @if bars.peek().is_some() {
+            p.sub { (label) }
+            svg.bars viewBox={ "0 0 " (width) " 46" } role="img" aria-label=(label) {
                 line x1="0" y1="42" x2=(width) y2="42" {}
-                @for (index, (limit, count)) in figures.durations.iter().enumerate().filter(|(_, (_, count))| *count > 0.0) {
-                    // Roots, so that the few slow ones are seen.
-                    @let height = (count / most).sqrt() * BAR_HEIGHT;
-                    rect x=(index * BAR_STEP + 2) y=(format!("{:.1}", 42.0 - height)) width="10" height=(format!("{height:.1}")) {
-                        title {
-                            @match limit {
-                                Some(limit) => { "up to " (typed_number(limit * 1000.0)) " ms: " (count) },
-                                None => { "longer: " (count) },
-                            }
-                        }
-                    }
+                @for Bar { index, share, is_bad, text } in bars {
+                    @let height = share * BAR_HEIGHT;
+                    rect.bad[is_bad] x=(index * BAR_STEP + 2) y=(format!("{:.1}", 42.0 - height)) width="10"
+                        height=(format!("{height:.1}")) { title { (text) } }
                 }
             }
         }

@@ -115,6 +115,38 @@ fn listings_at_one_point_open_as_a_list_at_any_zoom() {
 }
 
 #[test]
+fn maps_show_the_tiles_of_the_operator() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let id = create_listing(&office, "sheep", &ewes("Ewes", "Texel")).await;
+        let console = RunningConsole::start(Settings {
+            system_url: office.system.url.clone(),
+            logistics_url: office.logistics.url.clone(),
+            livestock_url: office.livestock.url.clone(),
+            tiles_url: Some("https://tiles.example/{z}/{x}/{y}.png".to_owned()),
+            tiles_attribution: "© Mapmakers".to_owned(),
+            ..development()
+        })
+        .await;
+        let browser = Browser::new(&console.url);
+        browser.post("/login/person", &[("person", "tom"), ("to", "/")]).await;
+        for path in ["/market", &format!("/market/{id}")] {
+            let reply = browser.get(path).await;
+            let tiles = reply.text.matches("<image href=\"https://tiles.example/").count();
+            assert!(
+                (6..=40).contains(&tiles) && reply.text.contains("Map: © Mapmakers"),
+                "{path}: {}",
+                reply.text
+            );
+            let policy = reply.header("content-security-policy");
+            assert!(policy.contains("img-src 'self' blob: https://tiles.example;"), "{path}: {policy}");
+        }
+        let without = office.browser("tom").await.get("/market").await.ok();
+        assert!(!without.contains("<image") && !without.contains("Map: "), "{without}");
+    });
+}
+
+#[test]
 fn a_search_is_saved_and_the_wishlist_is_kept() {
     testkit::block_on(async {
         let office = Office::start().await;
