@@ -26,6 +26,7 @@ const uploaded = new Map();
 let hasSignal = true;
 let isLoggedIn = true;
 let isBusy = false;
+let isKept = true;
 
 // The store: entries by their id, and what is remembered by name.
 
@@ -312,6 +313,7 @@ function showSignal(unsent) {
   if (unsent.some((entry) => Date.now() - entry.at > DAY_MS)) {
     texts.push("Something has waited for more than a day: call the office.");
   }
+  if (unsent.length && !isKept) texts.push("A full phone may delete what is not sent: put this page on the home screen.");
   signal.hidden = !texts.length;
   // A text that did not change is not read aloud again.
   if (signal.dataset.shown === texts.join()) return;
@@ -519,7 +521,7 @@ async function start() {
   await forgetPages((name) => name !== ownPages).catch(() => {});
   // Not awaited: the browser looks for a new worker first, which takes as long as the network hangs.
   navigator.serviceWorker?.register("/driver/worker.js", { scope: "/driver" }).catch(() => {});
-  navigator.storage?.persist?.();
+  navigator.storage?.persist?.().then((kept) => (isKept = kept), () => {});
   if (form) await fill();
   document.documentElement.dataset.ready = "";
   await show();

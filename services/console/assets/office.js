@@ -55,13 +55,13 @@ search?.addEventListener("input", () => {
   clearTimeout(waiting);
   waiting = setTimeout(async () => {
     const query = new URLSearchParams(new FormData(search.form)).toString();
-    // The log-in is a redirect, perhaps to another site, which is not followed.
-    const reply = await fetch(`/loads?${query}`, { redirect: "manual" }).catch(() => null);
+    const reply = await fetch(`/loads?${query}`).catch(() => null);
     if (query !== new URLSearchParams(new FormData(search.form)).toString()) return;
     document.querySelector("#said")?.remove();
-    if (!reply?.ok) {
+    const isEnded = reply?.url.includes("/login?");
+    if (!reply?.ok || isEnded) {
       const link = element("a", { href: "/login?to=/logged-in", target: "_blank" }, "Log in again, in a new tab");
-      const text = reply?.type === "opaqueredirect" ? ["Your log-in has ended. ", link] : ["No answer. Try again in a minute."];
+      const text = isEnded ? ["Your log-in has ended. ", link] : ["No answer. Try again in a minute."];
       return search.form.after(element("p", { id: "said", className: "notice bad", role: "alert" }, ...text));
     }
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
@@ -85,15 +85,14 @@ function explain() {
     localStorage.setItem(KEYS, JSON.stringify(!isOn()));
     explain();
   };
-  const keys = "Keys: / search, j and k move, Enter open, x select, ? this line. ";
-  help.replaceChildren(...(isOn() ? [keys] : []), button);
+  help.replaceChildren(isOn() ? "Keys: / search, j and k move, Enter open, x select, ? this line. " : "", button);
   help.hidden = false;
 }
 
 // Sums that take longer than the rows are put into the page when they come.
 async function sums() {
   const link = document.querySelector("[data-sums]");
-  const reply = link && (await fetch(link.href, { redirect: "manual" }).catch(() => null));
+  const reply = link && (await fetch(link.href).catch(() => null));
   if (!reply?.ok || !link.isConnected) return;
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
   const put = (selector, place) => [...page.querySelectorAll(selector)].forEach((part) => place(document.adoptNode(part)));

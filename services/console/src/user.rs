@@ -47,6 +47,9 @@ pub(crate) enum Failure {
     /// Nobody is logged in. The path to go back to afterwards.
     #[error("nobody is logged in")]
     LoggedOut { to: String },
+    /// The tokens have expired, and another request of the browser may have refreshed them. The path of the request.
+    #[error("the request is to be sent again with the cookies of now")]
+    Retry { to: String },
     /// Nobody is logged in any more who sends a form. Its path and fields, so that nothing is lost.
     #[error("nobody is logged in who sends the form")]
     LoggedOutForm { action: String, fields: Fields },
@@ -101,6 +104,7 @@ impl ResponseError for Failure {
     fn status_code(&self) -> StatusCode {
         match self {
             Self::LoggedOut { .. } => StatusCode::SEE_OTHER,
+            Self::Retry { .. } => StatusCode::TEMPORARY_REDIRECT,
             Self::LoggedOutForm { .. } | Self::Call(CallError::LoggedOut) => StatusCode::UNAUTHORIZED,
             Self::ForeignOrigin | Self::ForeignForm => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,

@@ -257,6 +257,16 @@ impl ServiceProcess {
         self.config.port
     }
 
+    /// Path of its program.
+    pub fn program(&self) -> &Path {
+        &self.config.program
+    }
+
+    /// Sets the program that runs after the next [`restart`](Self::restart).
+    pub fn set_program(&mut self, program: PathBuf) {
+        self.config.program = program;
+    }
+
     /// Data folder.
     pub fn data(&self) -> &Path {
         &self.config.data

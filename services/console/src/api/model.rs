@@ -184,6 +184,8 @@ pub(crate) struct Change {
 pub(crate) struct FeedPage {
     pub(crate) events: Vec<FeedEvent>,
     pub(crate) cursor: String,
+    /// Whether there may be events after the cursor.
+    pub(crate) more: bool,
 }
 
 /// An event of the feed.

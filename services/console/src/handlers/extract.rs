@@ -1,5 +1,7 @@
 //! The arguments of handlers: the person who sends the request, and the fields of a form.
 
+use std::time::Duration;
+
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderMap;
 use actix_web::web::{Bytes, Data};
@@ -13,13 +15,20 @@ use super::uploads;
 use crate::Console;
 use crate::api::{Api, Authority, Caller};
 use crate::fields::{FORM_TOKEN, Fields};
-use crate::guard::is_same_origin;
-use crate::login::Login;
+use crate::guard::{is_same_origin, way_back};
+use crate::login::{Login, Refused};
 use crate::session::{Cookies, Person, Session};
 use crate::user::{Failure, User};
 
 /// How long before its end an access token is refreshed. Whoever loses a race of two replicas still has a valid one.
 const REFRESH_SECONDS: u64 = 60;
+/// How often a browser sends a request again whose tokens have expired and are not refreshed, and after which pause:
+/// another replica may have refreshed them meanwhile, and the browser then has the new cookie.
+const MAX_RETRIES: u32 = 4;
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// The cookie that counts these requests, and its lifetime in seconds.
+const RETRIES: &str = "retries";
+const RETRIES_SECONDS: u64 = 10;
 /// Cookies that a handler or extractor sets, for the response.
 pub(crate) struct NewCookies(pub(crate) Vec<String>);
 
@@ -87,6 +96,9 @@ impl FromRequest for User {
 }
 
 /// Returns who sends a request. Refreshes the tokens if they are about to expire.
+///
+/// # Errors
+/// [`Failure::Retry`]; the tokens cannot be read; or the request has no context, which is a defect.
 pub(crate) async fn find_user(request: &HttpRequest) -> Result<Option<User>, Failure> {
     let (Some(console), Some(context)) = (request.app_data::<Data<Console>>(), context(request)) else {
         return Err(anyhow::anyhow!("the app has no state").into());
@@ -102,6 +114,15 @@ pub(crate) async fn find_user(request: &HttpRequest) -> Result<Option<User>, Fai
     let form_token = console.sessions.keys.sign(&person.form_owner());
     let is_development = console.login.is_development();
     Ok(Some(User { person, session, context, form_token, is_development }))
+}
+
+/// Returns who sends a form, or the [`Failure::Retry`] to answer with once the whole form is read: browsers read no
+/// answer before they have sent it.
+pub(super) async fn find_sender(request: &HttpRequest) -> Result<(Option<User>, Option<Failure>), Failure> {
+    match find_user(request).await {
+        Err(retry @ Failure::Retry { .. }) => Ok((None, Some(retry))),
+        found => Ok((found?, None)),
+    }
 }
 
 /// Returns the session with tokens that are still valid, or `None` if there are none to be had.
@@ -125,10 +146,29 @@ async fn refreshed(
                 return Ok(Some(refreshed));
             }
             // The cookie stays: another replica may have refreshed the tokens, and the browser be about to get them.
-            Err(error) => tracing::info!(error = format!("{error:#}"), "tokens were not refreshed"),
+            Err(error) => {
+                tracing::info!(error = format!("{error:#}"), "tokens were not refreshed");
+                if session.expires_at <= now && error.is::<Refused>() {
+                    retry(console, request, cookies).await?;
+                }
+            }
         }
     }
     Ok((session.expires_at > now).then_some(session))
+}
+
+/// Lets the browser send a request again after a pause, unless it has done so often enough.
+async fn retry(console: &Console, request: &HttpRequest, cookies: &Cookies) -> Result<(), Failure> {
+    let style = console.sessions.style;
+    let retries = cookies.get(&style.name(RETRIES)).and_then(|count| count.parse().ok()).unwrap_or(0);
+    if retries >= MAX_RETRIES {
+        return Ok(());
+    }
+    tokio::time::sleep(RETRY_PAUSE).await;
+    let count = style.set(RETRIES, &(retries + 1).to_string(), RETRIES_SECONDS);
+    request.extensions_mut().insert(NewCookies(vec![count]));
+    let to = way_back(request.uri().path_and_query().map(|path| path.as_str())).to_owned();
+    Err(Failure::Retry { to })
 }
 
 /// A form that a person sends: from this origin, and made for this person. Its files are stored already, each as a
@@ -151,13 +191,16 @@ impl FromRequest for PostForm {
                 return Err(anyhow::anyhow!("the app has no state").into());
             };
             check_origin(console, request.headers())?;
-            let user = find_user(&request).await?;
+            let (user, retry) = find_sender(&request).await?;
             let fields = if is_multipart {
                 uploads::receive(console, &request, &mut payload, user.as_ref()).await?
             } else {
                 let body = Bytes::from_request(&request, &mut payload).await;
                 Fields::parse(&body.map_err(|_| Failure::UnreadableForm)?)
             };
+            if let Some(retry) = retry {
+                return Err(retry);
+            }
             let Some(user) = user else {
                 return Err(Failure::LoggedOutForm { action: request.path().to_owned(), fields });
             };

@@ -11,7 +11,7 @@ use reqwest::{Body, Response};
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::extract::{check_origin, find_user};
+use super::extract::{check_origin, find_sender};
 use crate::Console;
 use crate::api::batch::StoredBatch;
 use crate::api::{CallError, Service};
@@ -65,11 +65,14 @@ pub(super) async fn receive(
     (has_key, purpose): (bool, impl FnOnce(&Draft) -> Purpose),
 ) -> Result<Received, Failure> {
     check_origin(console, request.headers())?;
-    let user = find_user(request).await?;
+    let (user, retry) = find_sender(request).await?;
     if !request.content_type().eq_ignore_ascii_case("multipart/form-data") {
         // A form that was kept while nobody was logged in has no files any more.
         let fields = Bytes::from_request(request, &mut payload.into_inner()).await;
         let fields = Fields::parse(&fields.map_err(|_| Failure::UnreadableForm)?);
+        if let Some(retry) = retry {
+            return Err(retry);
+        }
         let content = Content::default();
         return pass_on(console, request, (user, fields, Vec::new()), (None, content), (has_key, purpose))
             .await;
@@ -101,6 +104,9 @@ pub(super) async fn receive(
         tracing::debug!(%error, "a sheet is refused");
         Failure::UnreadableForm
     })?;
+    if let Some(retry) = retry {
+        return Err(retry);
+    }
     pass_on(console, request, (user, Fields(form.texts), names), (upstream, content), (has_key, purpose))
         .await
 }

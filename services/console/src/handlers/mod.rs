@@ -151,6 +151,10 @@ fn html_with(status: StatusCode, page: &Markup) -> HttpResponse {
 pub(crate) fn failure_response(failure: &Failure) -> HttpResponse {
     match failure {
         Failure::LoggedOut { to } => return see_other(&with_query("/login", &[("to", to)])),
+        // The browser repeats the method and the body too.
+        Failure::Retry { to } => {
+            return HttpResponse::TemporaryRedirect().insert_header(("location", &**to)).finish();
+        }
         Failure::Internal(cause) => tracing::error!(error = format!("{cause:#}"), "a page failed"),
         Failure::Call(CallError::Away { service, cause }) => log_away(*service, cause),
         _ => {}

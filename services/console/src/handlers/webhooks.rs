@@ -5,6 +5,7 @@ use std::time::Duration;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path};
+use chrono::DateTime;
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,17 +13,17 @@ use serde_json::{Value, json};
 use super::connections::count;
 use super::extract::{Parameters, PostForm};
 use super::secret::NewSecret;
-use super::{errors_of, html_with, new_key, only, optional, see_other};
+use super::{SUMS_TIMEOUT, errors_of, html_with, new_key, only, optional, see_other};
 use crate::Console;
 use crate::api::connections::Delivery;
-use crate::api::model::Webhook;
+use crate::api::model::{FeedPage, Webhook};
 use crate::api::{CallError, Caller, FieldError, Service, Write, segment, with_query};
 use crate::fields::Fields;
 use crate::format::parse_date;
 use crate::user::{Failure, User};
 use crate::views::connections::{Hook, hook_path};
 use crate::views::loads::counted;
-use crate::views::webhooks::{DeliveryView, WebhookForm, WebhookView, off_since};
+use crate::views::webhooks::{DeliveryView, Missed, WebhookForm, WebhookView, off_since};
 use crate::views::{Section, page as document};
 
 /// How often, and with which pauses, the outcome of a test is asked for.
@@ -30,6 +31,10 @@ const TEST_POLLS: usize = 16;
 const TEST_PAUSE: Duration = Duration::from_millis(500);
 /// Deliveries on a page.
 const ROWS: &str = "50";
+/// The newest events of loads that are looked at for those that a webhook missed: the most that the feed returns.
+const NEWEST: &str = "20";
+/// Events on a page of the feed.
+const FEED_ROWS: &str = "500";
 
 /// Returns the service that a part of an address names.
 fn service_of(name: &str) -> Result<Service, Failure> {
@@ -83,6 +88,15 @@ async fn show(
     let hook = Hook { service, webhook: webhook?.value, delivered, failed };
     let mut missing = Vec::new();
     let listed = optional(listed, &mut missing)?;
+    let off = match parameters.find("off").filter(|_| parameters.get("done") == "enabled") {
+        _ if hook.is_disabled() => Some((&*hook.webhook.updated_at, None)),
+        Some(off) => Some((off, Some(&*hook.webhook.updated_at))),
+        None => None,
+    };
+    let missed = match off {
+        Some(span) => count_missed(&caller, user, &hook, span).await,
+        None => None,
+    };
     let (key, count) = (new_key(), parameters.get("count").parse::<u64>().unwrap_or_default());
     let done = match parameters.get("done") {
         "redelivered" => {
@@ -95,7 +109,7 @@ async fn show(
             Some(format!("{} {verb} delivered again.{more}", counted(count, "event")))
         }
         "enabled" => {
-            let off = parameters.find("off").map(|at| off_since("It was off", at, console.clock));
+            let off = off.map(|(at, _)| off_since("It was off", at, missed, console.clock));
             let off = off.unwrap_or_default();
             Some(format!("It gets events again. Those that failed can be delivered below. {off}"))
         }
@@ -110,12 +124,55 @@ async fn show(
         deliveries: listed.as_ref().map_or(&[], |reply| reply.value.as_slice()),
         next: listed.as_ref().and_then(|reply| reply.next.as_deref()),
         status: parameters.get("status"),
+        missed,
         missing: &missing,
         errors,
         done: done.as_deref(),
         key: &key,
     };
     Ok(html_with(status, &document(user, Section::Connections, "Webhook", &view.markup())))
+}
+
+/// Counts the events from a time on, or between two times, that a webhook would have got. `None` if that is not known,
+/// or takes longer than a page waits.
+async fn count_missed(
+    caller: &Caller<'_>,
+    user: &User,
+    hook: &Hook,
+    (from, until): (&str, Option<&str>),
+) -> Option<Missed> {
+    let time = |text: &str| DateTime::parse_from_rfc3339(text).ok();
+    let (from, until) = (time(from)?, until.and_then(time));
+    // An administrator reads the events of all organisations.
+    if user.person.is_admin && hook.webhook.scope != "all" {
+        return None;
+    }
+    let is_missed = |at: &str| {
+        let at = time(at);
+        at.is_some_and(|at| at >= from && until.is_none_or(|until| at < until))
+    };
+    let missed = |page: &FeedPage| page.events.iter().filter(|event| is_missed(&event.at)).count() as u64;
+    let types = hook.webhook.events.iter().map(|event| ("f:type", &**event)).collect::<Vec<_>>();
+    let read = async |parameters: &[(&str, &str)]| {
+        let parameters = [&types, parameters].concat();
+        Some(caller.get::<FeedPage>(hook.service, "/v1/events", &parameters).await.ok()?.value)
+    };
+    let counted = async {
+        if hook.service == Service::Logistics {
+            let page = read(&[("newest", NEWEST)]).await?;
+            let is_older = page.events.iter().any(|event| time(&event.at).is_some_and(|at| at < from));
+            let is_cut = !is_older && page.events.len().to_string() == NEWEST;
+            return Some(Missed { count: missed(&page), is_cut });
+        }
+        let mut page = read(&[("limit", FEED_ROWS)]).await?;
+        let mut count = missed(&page);
+        while page.more {
+            page = read(&[("limit", FEED_ROWS), ("after", &page.cursor)]).await?;
+            count += missed(&page);
+        }
+        Some(Missed { count, is_cut: false })
+    };
+    tokio::time::timeout(SUMS_TIMEOUT, counted).await.ok()?
 }
 
 #[derive(Deserialize)]

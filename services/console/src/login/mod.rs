@@ -8,7 +8,7 @@ use url::Url;
 use crate::config::Settings;
 
 pub(crate) use people::{DemoPerson, DevelopmentKey, PEOPLE};
-pub(crate) use provider::{Attempt, Provider, ProviderOptions};
+pub(crate) use provider::{Attempt, Provider, ProviderOptions, Refused};
 
 /// The log-in that the settings choose.
 pub(crate) enum Login {

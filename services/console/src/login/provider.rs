@@ -9,8 +9,8 @@ use openidconnect::core::{CoreAuthenticationFlow, CoreClient, CoreIdTokenClaims,
 use openidconnect::{
     AuthorizationCode, ClientId, ClientSecret, CsrfToken, EndpointMaybeSet, EndpointNotSet, EndpointSet,
     HttpRequest, HttpResponse, IssuerUrl, LogoutRequest, Nonce, OAuth2TokenResponse, PkceCodeChallenge,
-    PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout, RedirectUrl, RefreshToken, Scope,
-    TokenResponse,
+    PkceCodeVerifier, PostLogoutRedirectUrl, ProviderMetadataWithLogout, RedirectUrl, RefreshToken,
+    RequestTokenError, Scope, TokenResponse,
 };
 use parking_lot::RwLock;
 use secrecy::{ExposeSecret, SecretString};
@@ -162,7 +162,7 @@ impl Provider {
     /// Returns the refreshed session. Requests that need it at the same time share one call of the provider.
     ///
     /// # Errors
-    /// The provider is not reachable, or refuses: the person is locked, or another replica was first.
+    /// The provider is not reachable, or [`Refused`]: the person is locked, or another replica was first.
     pub(crate) async fn refresh(&self, before: &Session, now: u64) -> anyhow::Result<Session> {
         let token = before.refresh_token.clone().context("there is no refresh token")?;
         let call = async {
@@ -170,7 +170,10 @@ impl Provider {
             let refresh_token = RefreshToken::new(token.clone());
             let request = client.exchange_refresh_token(&refresh_token)?;
             let tokens = request.request_async(&|request| self.send(request)).await;
-            let tokens = tokens.context("the provider does not refresh")?;
+            let tokens = tokens.map_err(|error| match error {
+                RequestTokenError::ServerResponse(reason) => Refused(reason.to_string()).into(),
+                error => anyhow::Error::new(error).context("the provider does not refresh"),
+            })?;
             Ok::<_, anyhow::Error>(session(&tokens, now, before.ends_at, Some(before)))
         };
         // With a provider that keeps refresh tokens, an earlier result may be too old.
@@ -178,7 +181,10 @@ impl Provider {
             self.refreshed.invalidate(&token).await;
         }
         let refreshed = self.refreshed.try_get_with(token.clone(), call).await;
-        refreshed.map_err(|error: Arc<anyhow::Error>| anyhow!("{error:#}"))
+        refreshed.map_err(|error: Arc<anyhow::Error>| match error.downcast_ref::<Refused>() {
+            Some(refused) => refused.clone().into(),
+            None => anyhow!("{error:#}"),
+        })
     }
 
     /// Returns the URL that ends the person's session at the provider, if it has one.
@@ -277,6 +283,11 @@ fn session(tokens: &CoreTokenResponse, now: u64, ends_at: u64, before: Option<&S
 fn lifetime(named: Option<Duration>) -> Duration {
     named.unwrap_or(DEFAULT_LIFETIME).min(MAX_LIFETIME)
 }
+
+/// The provider answers that it does not refresh these tokens.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the provider refuses to refresh: {0}")]
+pub(crate) struct Refused(String);
 
 /// Why the provider was not reached.
 #[derive(Debug, thiserror::Error)]

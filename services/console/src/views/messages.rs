@@ -12,7 +12,9 @@ use crate::user::Failure;
 /// Returns the page of a failure.
 pub(crate) fn failure(failure: &Failure) -> Markup {
     match failure {
-        Failure::LoggedOut { .. } => message("Log in", "You are not logged in.", &html! {}),
+        Failure::LoggedOut { .. } | Failure::Retry { .. } => {
+            message("Log in", "You are not logged in.", &html! {})
+        }
         Failure::LoggedOutForm { action, fields } => {
             let text = format!(
                 "Your log-in ended before this was sent. {}: log in, come back to this page and send it again.",

@@ -55,11 +55,29 @@ fn variable(service: Service) -> &'static str {
     if service == Service::Logistics { "$LOGISTICS" } else { "$LIVESTOCK" }
 }
 
+/// The events that a webhook did not get while it was off.
+#[derive(Clone, Copy)]
+pub(crate) struct Missed {
+    pub(crate) count: u64,
+    /// Whether there are more.
+    pub(crate) is_cut: bool,
+}
+
 /// Returns since when a webhook is or was off, by the time of its last change, and what that means for its events.
-pub(crate) fn off_since(text: &str, changed: &str, clock: Clock) -> String {
+pub(crate) fn off_since(text: &str, changed: &str, missed: Option<Missed>, clock: Clock) -> String {
+    let missed = match missed {
+        Some(Missed { count: 0, .. }) => {
+            "No event happened meanwhile. Those that happen while it is off are".to_owned()
+        }
+        Some(Missed { count: 1, .. }) => "1 event happened meanwhile, which is".to_owned(),
+        Some(Missed { count, is_cut }) => {
+            format!("{count} {}events happened meanwhile, which are", if is_cut { "or more " } else { "" })
+        }
+        None => "Events that happen while it is off are".to_owned(),
+    };
     format!(
-        "{text} since {} or earlier. Events that happen while it is off are not kept for it: your developers find them in \
-         the event feed (“Follow changes” in the documentation of the API).",
+        "{text} since {} or earlier. {missed} not kept for it: your developers find them in the event feed (“Follow \
+         changes” in the documentation of the API).",
         clock.time(changed)
     )
 }
@@ -73,6 +91,8 @@ pub(crate) struct WebhookView<'a> {
     pub(crate) next: Option<&'a str>,
     /// The status that the list filters by.
     pub(crate) status: &'a str,
+    /// Known only while it is off, and just after.
+    pub(crate) missed: Option<Missed>,
     pub(crate) missing: &'a [String],
     pub(crate) errors: &'a [FieldError],
     pub(crate) done: Option<&'a str>,
@@ -95,7 +115,7 @@ impl WebhookView<'_> {
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             (notices(self.errors))
             @if self.hook.is_disabled() {
-                @let off = off_since("It has been off", &webhook.updated_at, self.clock);
+                @let off = off_since("It has been off", &webhook.updated_at, self.missed, self.clock);
                 (banner(self.hook, &html! { (off) }))
             }
             div.grid.two {

@@ -1,6 +1,6 @@
 //! What a browser does with the console: keeps cookies, follows no redirect by itself, and sends forms as they are.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use reqwest::header::{COOKIE, SET_COOKIE};
 
@@ -8,7 +8,7 @@ use reqwest::header::{COOKIE, SET_COOKIE};
 pub struct Browser {
     url: String,
     client: reqwest::Client,
-    cookies: Mutex<Vec<(String, String)>>,
+    cookies: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 /// A response.
@@ -47,7 +47,12 @@ impl Reply {
 impl Browser {
     pub fn new(url: &str) -> Self {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
-        Self { url: url.to_owned(), client, cookies: Mutex::default() }
+        Self { url: url.to_owned(), client, cookies: Arc::default() }
+    }
+
+    /// The same browser at another replica: with one store of cookies.
+    pub fn at_replica(&self, url: &str) -> Self {
+        Self { url: url.to_owned(), client: self.client.clone(), cookies: self.cookies.clone() }
     }
 
     pub async fn get(&self, path: &str) -> Reply {

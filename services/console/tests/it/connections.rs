@@ -3,6 +3,7 @@
 use testkit::WebhookReceiver;
 use wiremock::ResponseTemplate;
 
+use super::market::{carys, create_listing_at};
 use super::*;
 
 /// Where a secret is shown.
@@ -124,7 +125,8 @@ fn a_webhook_is_made_tested_and_its_secret_is_shown_until_somebody_has_it() {
 fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
     testkit::block_on(async {
         let office = Office::start().await;
-        let (_market, console) = local(&office).await;
+        let (market, console) = local(&office).await;
+        create_listing_at(&market, "sheep", &json!({})).await;
         // 410 switches it off.
         let receiver = WebhookReceiver::start(ResponseTemplate::new(410)).await;
         let browser = carys_at(&console).await;
@@ -145,16 +147,25 @@ fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
         );
         let page = browser.get(&own).await;
         assert!(
-            page.text.contains("It has been off since") && page.text.contains("event feed"),
+            page.text.contains("It has been off since")
+                && page.text.contains("No event happened meanwhile")
+                && page.text.contains("event feed"),
             "{}",
             page.text
         );
+        // What it misses is counted: events of its types, until it gets them again.
+        let missed = create_listing_at(&market, "sheep", &json!({})).await;
+        create_listing_at(&market, "sheep", &json!({})).await;
+        let edit = market.call("PATCH", &format!("/v1/listings/{missed}")).by(&carys());
+        edit.json(&json!({"description": "Sound."})).send().await.ok();
+        let page = browser.get(&own).await;
+        assert!(page.text.contains("2 events happened meanwhile, which are not kept"), "{}", page.text);
         let enabled = browser.send_form(&page, &format!("{own}/enable"), &[]).await;
         let page = browser.get(enabled.location()).await;
         assert!(
             page.text.contains("1 event failed in all")
                 && page.text.contains("It was off since")
-                && page.text.contains("are not kept for it")
+                && page.text.contains("2 events happened meanwhile, which are not kept for it")
                 && page.text.contains("name=\"since\" value=\"")
                 && !page.text.contains("is switched off"),
             "{}",
@@ -166,6 +177,42 @@ fn a_disabled_webhook_is_a_banner_and_what_failed_is_counted() {
         assert_eq!(reply.location(), format!("{own}?done=redelivered&count=1"), "{}", reply.text);
         let failed = browser.get(&format!("{own}?status=failed")).await.ok();
         assert!(failed.contains("Deliveries"), "{failed}");
+    });
+}
+
+#[test]
+fn what_a_webhook_of_loads_misses_is_counted() {
+    testkit::block_on(async {
+        let office = Office::start().await;
+        let browser = office.browser("owen").await;
+        let path = "/connections/webhooks/loads/new";
+        let typed = [("url", "https://hooks.example.com/drover"), ("events", "load.created")];
+        let made = browser.fill(path, path, &typed).await;
+        let secret = browser.get(made.location()).await;
+        let own = browser.send_form(&secret, SECRET, &[]).await.location().to_owned();
+        let create = async |count: usize| {
+            for number in 0..count {
+                office.create_load(&json!({"reference": format!("BG-{number}")})).await;
+            }
+        };
+        let switch = async |action: &str| {
+            let reply = browser.fill(&own, &format!("{own}/{action}"), &[]).await;
+            assert_eq!(reply.status, 303, "{}", reply.text);
+            reply.location().to_owned()
+        };
+        create(1).await;
+        let off = switch("disable").await;
+        create(1).await;
+        let page = browser.get(&off).await.ok();
+        assert!(page.contains("1 event happened meanwhile, which is not kept"), "{page}");
+        let on = switch("enable").await;
+        create(1).await;
+        let page = browser.get(&on).await.ok();
+        assert!(page.contains("1 event happened meanwhile"), "what came afterwards is not missed: {page}");
+        let off = switch("disable").await;
+        create(20).await;
+        let page = browser.get(&off).await.ok();
+        assert!(page.contains("20 or more events happened meanwhile"), "{page}");
     });
 }
 

@@ -53,6 +53,8 @@ fn a_driver_collects_and_proves_in_two_steps_without_scripts() {
 
         let prove = format!("/driver/{id}/prove");
         let first = driver.get(&prove).await;
+        // Several, from the camera or the gallery: `capture` would allow the camera only.
+        assert!(first.text.contains("accept=\"image/*\" multiple>") && !first.text.contains("capture"));
         let no_picture = ("ticket.jpg", "image/jpeg", b"text".to_vec());
         let reply = driver.send_file(&first, &prove, &[], no_picture).await;
         assert!(reply.status == 400 && reply.text.contains("class=\"error\""), "{}", reply.text);

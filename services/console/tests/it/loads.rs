@@ -175,6 +175,8 @@ fn a_cancellation_is_undone_with_one_press() {
         assert_eq!(reply.location(), format!("{page}?done=cancel&list=sort%3Dnet"));
         let cancelled = browser.get(reply.location()).await;
         assert!(cancelled.text.contains(">Undo</button>"), "{}", cancelled.text);
+        // It stays until the next action.
+        assert!(browser.get(reply.location()).await.ok().contains(">Undo</button>"));
         let undone = browser.send_form(&cancelled, &format!("{page}/reopen"), &[]).await;
         assert_eq!(undone.location(), format!("{page}?done=reopen&list=sort%3Dnet"));
         assert_eq!(office.load(&id).await["status"], "upcoming");

@@ -113,7 +113,7 @@ fn wrong_settings_are_refused_at_start() {
 }
 
 /// A program that ends with the test.
-struct Program(Child);
+pub(crate) struct Program(pub(crate) Child);
 
 impl Drop for Program {
     fn drop(&mut self) {

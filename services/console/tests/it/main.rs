@@ -28,6 +28,7 @@ use logistics::Logistics;
 use serde_json::{Value, json};
 use system::System;
 use testkit::{App, Backend, ISSUER, User, key_pem};
+use url::Url;
 
 use browser::Browser;
 
@@ -48,10 +49,17 @@ struct RunningConsole {
 
 impl RunningConsole {
     async fn start(settings: Settings) -> Self {
-        let server = Server { workers: 1, shutdown_seconds: 5, ..Server::default() };
+        Self::start_behind(None, settings).await
+    }
+
+    /// Starts a console that browsers reach at this URL.
+    async fn start_behind(public_url: Option<Url>, settings: Settings) -> Self {
+        let server =
+            Server { workers: 1, shutdown_seconds: 5, public_url: public_url.clone(), ..Server::default() };
         let config = SiteConfig { server, service: settings, ..SiteConfig::default() };
         let running = start_site::<Console>(config).await.expect("the console starts");
-        Self { url: format!("http://{}", running.address), running }
+        let url = public_url.map(|url| url.as_str().trim_end_matches('/').to_owned());
+        Self { url: url.unwrap_or_else(|| format!("http://{}", running.address)), running }
     }
 }
 

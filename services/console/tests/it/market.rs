@@ -4,6 +4,11 @@ use super::*;
 
 /// A listing of Penybont Farm, published. `members` replace those of the form.
 pub(crate) async fn create_listing(office: &Office, path: &str, members: &Value) -> String {
+    create_listing_at(&office.livestock, path, members).await
+}
+
+/// The same in another market.
+pub(crate) async fn create_listing_at(market: &App, path: &str, members: &Value) -> String {
     let mut form = json!({
         "type": "selling", "isDraft": false, "categoryIds": [], "files": null, "description": "To be seen by appointment.",
         "tags": [], "price": {"type": "fixed", "pricePerUnit": {"amount": 145, "currency": "GBP"}},
@@ -16,8 +21,7 @@ pub(crate) async fn create_listing(office: &Office, path: &str, members: &Value)
     for (name, value) in members.as_object().unwrap() {
         form[name] = value.clone();
     }
-    let created =
-        office.livestock.post(&format!("/v1/listings/{path}")).by(&carys()).json(&form).send().await.ok();
+    let created = market.post(&format!("/v1/listings/{path}")).by(&carys()).json(&form).send().await.ok();
     created["id"].as_str().unwrap().to_owned()
 }
 

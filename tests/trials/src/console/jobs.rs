@@ -6,24 +6,29 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 use testkit::processes::checkout::CONSOLE;
+use testkit::processes::http::Body;
 
+use super::screens::emulate;
 use super::{Office, choose, drafts, fill, press, see, visit};
-use crate::browser::Browser;
+use crate::browser::{Browser, Page};
 
 /// A job: what it is, and how it is done.
 type Job = (&'static str, fn(&mut Office<'_>, &mut Browser) -> Result<()>);
 
-const JOBS: [Job; 15] = [
+const JOBS: [Job; 18] = [
     ("Today: each tile leads to the list that it counts", tiles),
     ("Loads: a filter, a load, the next one, and back", list_and_back),
     ("Loads: select, live changes and their pause, a search after the log-in ended", list_in_the_browser),
     ("Loads: live changes after the log-in ended", live_log_in),
     ("Loads: the choice goes on over the pages, and some are taken out", choice_of_pages),
-    ("Escape leaves a form, and changes are asked about", escape),
+    ("Loads and Moderation: keys, which can be switched off; what has the focus is not covered", keys),
+    ("Enter saves, Escape leaves a form, and changes are asked about", escape),
+    ("Load: a cancellation is undone by keyboard, until something else is done", undo),
     ("Load: note, send to a driver, collect, prove", prove),
     ("Load: the picture of a ticket is enlarged and turned beside the fields", tickets),
     ("Load: two people edit it, and only what both changed is asked about", two_people),
     ("a form is sent twice by a double click, and again after Back", double_click),
+    ("what is printed in dark mode is black on white", print),
     ("Market: a half-written listing survives leaving", drafts::listing),
     ("Import: what is mended survives a reload, a restart and a log-in", drafts::import),
     ("a log-in ends in a half-filled form", expired),
@@ -90,7 +95,7 @@ fn list_and_back(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
 
 fn list_in_the_browser(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     let page = visit(office, browser, "owen", "/loads?status=upcoming")?;
-    super::screens::emulate(browser, &page, (1000, 700), "light")?;
+    emulate(browser, &page, (1000, 700), "light")?;
     browser.navigate(&page, &office.url("/loads?status=upcoming")?)?;
     let bottom =
         browser.evaluate(&page, "document.querySelector('.scroll').getBoundingClientRect().bottom")?;
@@ -214,6 +219,131 @@ fn tickets(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     Ok(())
 }
 
+/// Presses a key where the focus is.
+fn hit(browser: &mut Browser, page: &Page, key: &str) -> Result<()> {
+    let (code, text) = match key {
+        "Tab" => (9, ""),
+        "Enter" => (13, "\r"),
+        letter => (u32::from(letter.as_bytes()[0].to_ascii_uppercase()), letter),
+    };
+    // As in a window in front of the others.
+    browser.command(page, "Emulation.setFocusEmulationEnabled", &json!({"enabled": true}))?;
+    for kind in ["keyDown", "keyUp"] {
+        let text = if kind == "keyDown" { text } else { "" };
+        let event =
+            json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text});
+        browser.command(page, "Input.dispatchKeyEvent", &event)?;
+    }
+    Ok(())
+}
+
+fn keys(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    const ROW: &str = "document.activeElement.closest('tr')?.rowIndex ?? 0";
+    // Whether something else is in front of the upper or lower edge of what has the focus.
+    const COVERED: &str = "(({left, top, bottom}) => [top + 1, bottom - 1].some((y) =>
+        !document.activeElement.contains(document.elementFromPoint(left + 1, y))))(
+        document.activeElement.getBoundingClientRect())";
+    let page = visit(office, browser, "owen", "/")?;
+    emulate(browser, &page, (920, 700), "light")?;
+    browser.navigate(&page, &office.url("/loads?status=completed&sort=reference")?)?;
+    let rows = browser.evaluate(&page, "document.querySelectorAll('tr[data-id]').length")?;
+    let rows = rows.as_u64().context("no rows")?;
+    ensure!(rows > 20, "{rows} rows do not scroll");
+    for (key, last) in [("j", rows), ("k", 1)] {
+        for _ in 0..rows {
+            hit(browser, &page, key)?;
+            let covered = browser.evaluate(&page, COVERED)?;
+            ensure!(covered == json!(false), "{key}: {}", browser.evaluate(&page, ROW)?);
+        }
+        ensure!(browser.evaluate(&page, ROW)? == json!(last), "{key} does not lead to row {last}");
+    }
+    // Head and reference stay in view.
+    let placed = "(() => {
+        const box = document.querySelector('.scroll');
+        box.scrollTo(150, 200);
+        const [{left, top}, head, load] = [box, box.querySelector('th'), box.querySelector('tbody tr:nth-child(20) .c-load')]
+            .map((element) => element.getBoundingClientRect());
+        return [box.scrollLeft > 0 && box.scrollTop > 0, Math.abs(head.top - top) <= 1, Math.abs(load.left - left) <= 1];
+    })()";
+    let placed = browser.evaluate(&page, placed)?;
+    ensure!(placed == json!([true, true, true]), "scrolled, head and reference in their place: {placed}");
+    for (button, row) in [("Switch keys off", 1), ("Switch keys on", 2)] {
+        press(browser, &page, button)?;
+        // The choice stays.
+        browser.reload(&page)?;
+        browser.evaluate(&page, "document.querySelector('tbody a.main').focus()")?;
+        hit(browser, &page, "j")?;
+        let shown = browser.evaluate(&page, ROW)?;
+        ensure!(shown == json!(row), "after {button}, j leads to row {shown}");
+    }
+
+    let report = Body::Json(json!({"reason": "misleading", "message": "Another breed"}));
+    let path = format!("/v1/listings/{}/report", office.listing);
+    let reported =
+        office.service("livestock")?.send("POST", &path, &office.token("owen", "border-grain"), &report)?;
+    ensure!(reported.status == 200, "{} {}", reported.status, reported.json);
+    let page = visit(office, browser, "anna", "/moderation")?;
+    for (button, focus) in [("Switch these keys off", false), ("Switch the keys on", true)] {
+        press(browser, &page, button)?;
+        hit(browser, &page, "r")?;
+        let has_focus = browser.evaluate(&page, "document.activeElement.dataset.key === 'r'")?;
+        ensure!(has_focus == json!(focus), "after {button}, r leads to Remove: {has_focus}");
+    }
+    Ok(())
+}
+
+fn undo(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    let load = office.create_load("BG-JOB-6")?;
+    let page = visit(office, browser, "owen", &format!("/loads/{load}/cancel"))?;
+    browser.click(&page, "document.querySelector('form.fields button.primary')")?;
+    see(browser, &page, "Undo")?;
+    browser.reload(&page)?;
+    for _ in 0..60 {
+        hit(browser, &page, "Tab")?;
+        if browser.evaluate(&page, "document.activeElement.textContent")? == json!("Undo") {
+            hit(browser, &page, "Enter")?;
+            browser.wait(
+                &page,
+                "location.search.includes('done=reopen') && document.readyState === 'complete'",
+            )?;
+            let status = office.read(&format!("/v1/loads/{load}"))?["status"].clone();
+            ensure!(status == "upcoming", "the load is {status}");
+            let buttons = "[...document.querySelectorAll('button')].map(({textContent}) => textContent)";
+            let has_more = browser.evaluate(&page, &format!("{buttons}.includes('Undo')"))?;
+            ensure!(has_more == json!(false), "what was undone can be undone again");
+            return Ok(());
+        }
+    }
+    anyhow::bail!("Tab does not lead to Undo")
+}
+
+fn print(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
+    // Texts whose colour has a contrast to white below 4.5:1, and how the table is broken over pages.
+    const PRINTED: &str = "(() => {
+        const light = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+        const contrast = (element) => {
+            const [red, green, blue] = getComputedStyle(element).color.match(/[0-9.]+/g).map(Number).map(light);
+            return 1.05 / (0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05);
+        };
+        const hasText = ({childNodes}) => [...childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+        const shown = [...document.querySelectorAll('body *')].filter((element) => element.checkVisibility() && hasText(element));
+        const styles = [['thead', 'display'], ['tbody tr', 'breakInside']].map(([selector, name]) =>
+            [...document.querySelectorAll(selector)].map((element) => getComputedStyle(element)[name]));
+        return [shown.length > 10, shown.filter((element) => contrast(element) < 4.5).map(({outerHTML}) => outerHTML),
+            ...styles.map((values) => [...new Set(values)].join())];
+    })()";
+    let page = visit(office, browser, "owen", "/")?;
+    let sheet = format!("/loads/{}/sheet", office.open);
+    for path in ["/loads", "/board/sheet?haulier=hereford-haulage", &sheet] {
+        let dark = json!([{"name": "prefers-color-scheme", "value": "dark"}]);
+        browser.command(&page, "Emulation.setEmulatedMedia", &json!({"media": "print", "features": dark}))?;
+        browser.navigate(&page, &office.url(path)?)?;
+        let printed = browser.evaluate(&page, PRINTED)?;
+        ensure!(printed == json!([true, [], "table-header-group", "avoid"]), "{path}: {printed}");
+    }
+    Ok(())
+}
+
 fn escape(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     let load = office.create_load("BG-JOB-5")?;
     let page = visit(office, browser, "owen", &format!("/loads/{load}/edit"))?;
@@ -225,7 +355,12 @@ fn escape(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {
     fill(browser, &page, "#f-reference", "BG-JOB-5")?;
     let key = "new KeyboardEvent('keydown', {key: 'Escape', bubbles: true})";
     browser.evaluate(&page, &format!("document.querySelector('#f-reference').dispatchEvent({key})"))?;
-    browser.wait(&page, "!location.pathname.endsWith('/edit')").map(drop)
+    browser.wait(&page, "!location.pathname.endsWith('/edit') && document.readyState === 'complete'")?;
+    browser.navigate(&page, &office.url(&format!("/loads/{load}/edit"))?)?;
+    fill(browser, &page, "#f-reference", "BG-JOB-5E")?;
+    browser.evaluate(&page, "document.querySelector('#f-reference').focus()")?;
+    hit(browser, &page, "Enter")?;
+    see(browser, &page, "Saved.")
 }
 
 fn prove(office: &mut Office<'_>, browser: &mut Browser) -> Result<()> {

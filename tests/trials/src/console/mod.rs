@@ -2,6 +2,7 @@
 //! job of each screen, two people on one load, a service away, a log-in that ends, a driver without signal. Each screen
 //! is checked by axe and written as pictures, and a crawler follows every link as each person.
 
+mod answers;
 mod crawl;
 mod drafts;
 mod jobs;

@@ -1,25 +1,21 @@
 //! A driver without signal: what is typed and photographed stays on the phone, whatever happens to it, and reaches the
 //! office once. The console is killed for a phone without signal, and stopped for a network that hangs.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{iter, thread};
 
 use anyhow::{Context, Result, ensure};
-use parking_lot::Mutex;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use testkit::processes::checkout::CONSOLE;
 
 use super::screens::emulate;
-use super::{Office, choose, fill, press, see};
+use super::{Office, answers, choose, fill, press, see};
 use crate::browser::{Browser, Page};
 
-/// Chooses a photograph: 3,200 × 2,400 pixels that JPEG cannot compress well.
+/// Chooses a photograph: 3,200 × 2,400 pixels that JPEG cannot compress well, of a phone that was held upright. Its
+/// metadata say that it is to be turned by 90 degrees.
 pub(super) const PHOTOGRAPH: &str = "(async () => {
     const canvas = Object.assign(document.createElement('canvas'), {width: 3200, height: 2400});
     const context = canvas.getContext('2d');
@@ -28,8 +24,10 @@ pub(super) const PHOTOGRAPH: &str = "(async () => {
         context.fillRect(index * 7919 % 3200, index * 104729 % 2400, 40, 40);
     }
     const blob = await new Promise((done) => canvas.toBlob(done, 'image/jpeg', 0.95));
+    const turned = Uint8Array.of(255, 225, 0, 34, 69, 120, 105, 102, 0, 0, 77, 77, 0, 42, 0, 0, 0, 8, 0, 1,
+        1, 18, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0);
     const files = new DataTransfer();
-    files.items.add(new File([blob], 'IMG_1.jpeg', {type: 'image/jpeg'}));
+    files.items.add(new File([blob.slice(0, 20), turned, blob.slice(20)], 'IMG_1.jpeg', {type: 'image/jpeg'}));
     const input = document.querySelector('input[type=file]');
     input.files = files.files;
     input.dispatchEvent(new Event('change', {bubbles: true}));
@@ -53,16 +51,16 @@ const PHOTOGRAPHS: &str =
 }))";
 
 /// How long an entry can be taken back, with time to send it on a slow network.
-const SENT: Duration = Duration::from_secs(120);
+pub(super) const SENT: Duration = Duration::from_secs(120);
 
 /// Bytes in a second of a slow network, on which a photograph takes longer than the 20 s that an answer may take.
 const SLOW: u32 = 20_000;
 
 /// The phone: a browser with a profile that outlives it.
-struct Phone {
+pub(super) struct Phone {
     profile: PathBuf,
-    browser: Browser,
-    page: Page,
+    pub(super) browser: Browser,
+    pub(super) page: Page,
 }
 
 impl Phone {
@@ -85,11 +83,11 @@ impl Phone {
         Self::start(profile, url)
     }
 
-    fn go(&mut self, url: &str) -> Result<()> {
+    pub(super) fn go(&mut self, url: &str) -> Result<()> {
         self.browser.navigate(&self.page, url)
     }
 
-    fn see(&mut self, text: &str) -> Result<()> {
+    pub(super) fn see(&mut self, text: &str) -> Result<()> {
         see(&mut self.browser, &self.page, text)
     }
 
@@ -117,18 +115,22 @@ impl Phone {
     }
 
     /// Returns what a script makes of the entries that the phone keeps.
-    fn entries(&mut self, script: &str) -> Result<Value> {
+    pub(super) fn entries(&mut self, script: &str) -> Result<Value> {
         self.browser.evaluate(&self.page, &format!("{ENTRIES}.then({script})"))
     }
 
     /// Sets the clock of the pages that are opened from now on, and returns what undoes it.
     fn set_clock(&mut self, days: u32) -> Result<Value> {
-        let script = format!("{{ const now = Date.now; Date.now = () => now() + {days} * 86_400_000; }}");
+        self.prepare(&format!("{{ const now = Date.now; Date.now = () => now() + {days} * 86_400_000; }}"))
+    }
+
+    /// Runs a script before those of the pages that are opened from now on, and returns what undoes it.
+    fn prepare(&mut self, script: &str) -> Result<Value> {
         let script = json!({"source": script});
         self.browser.command(&self.page, "Page.addScriptToEvaluateOnNewDocument", &script)
     }
 
-    fn reset_clock(&mut self, script: &Value) -> Result<()> {
+    fn undo(&mut self, script: &Value) -> Result<()> {
         self.browser.command(&self.page, "Page.removeScriptToEvaluateOnNewDocument", script).map(drop)
     }
 
@@ -138,13 +140,13 @@ impl Phone {
     }
 
     /// Waits until the phone keeps a page.
-    fn wait_kept(&mut self, url: &str) -> Result<()> {
+    pub(super) fn wait_kept(&mut self, url: &str) -> Result<()> {
         let found = format!("caches.match({}, {{ignoreSearch: true}}).then(Boolean)", json!(url));
         self.browser.wait(&self.page, &found).map(drop)
     }
 
     /// Opens a form and fills in the weights of a proof.
-    fn weigh(&mut self, url: &str, ticket: &str) -> Result<()> {
+    pub(super) fn weigh(&mut self, url: &str, ticket: &str) -> Result<()> {
         // From the same page it would be no navigation.
         self.go("about:blank")?;
         self.go(&format!("{url}#weights"))?;
@@ -205,7 +207,8 @@ pub(super) fn check(office: &mut Office<'_>) -> Result<()> {
     hang(office, &mut phone, &list)?;
     slow(office, &mut phone, &list)?;
     wrong_clock(office, &mut phone, &list)?;
-    temporary(office, &mut phone, &list)?;
+    answers::temporary(office, &mut phone, &list)?;
+    answers::new_release(office, &mut phone, &list)?;
     let mut phone = days_later(office, phone, &list)?;
     refused(office, &mut phone, &list)?;
     let problems = phone.browser.problems();
@@ -222,6 +225,11 @@ fn without_signal(office: &mut Office<'_>, mut phone: Phone, list: &str, prove: 
     let first = phone.entries(PHOTOGRAPHS)?;
     ensure!(first[0][0] == "image/jpeg", "the photograph is not stored before it is made smaller: {first}");
     phone.browser.wait(&phone.page, "document.querySelector('.photographs img')?.naturalWidth > 0")?;
+    let width = "document.querySelector('.photographs img').getBoundingClientRect().width";
+    let before = phone.browser.evaluate(&phone.page, width)?.as_f64();
+    phone.browser.click(&phone.page, "document.querySelector('.photographs .zoom')")?;
+    let after = phone.browser.evaluate(&phone.page, width)?.as_f64();
+    ensure!(after > before, "enlarged, the photograph is {after:?} pixels wide, and was {before:?}");
     phone.press("Next: the weights")?;
     phone.type_into("#f-weightGross", "43 7")?;
     phone.entries("() => true")?;
@@ -233,12 +241,12 @@ fn without_signal(office: &mut Office<'_>, mut phone: Phone, list: &str, prove: 
     let digits = phone.value("#f-weightGross")?;
     let kept = phone.entries(PHOTOGRAPHS)?;
     let is_small = kept[0][0] == "image/jpeg" && kept[0][1].as_u64() <= Some(1_000_000);
-    let is_large = kept[0][2].as_u64() >= Some(2000);
+    let is_large = kept[0][3].as_u64() >= Some(2000) && kept[0][2].as_u64() < kept[0][3].as_u64();
     office.trial.expect(
         digits == "43 7" && is_small && is_large && kept.as_array().map(Vec::len) == Some(1),
         format!("a browser that is killed has the digits and the photograph, of {size} bytes before"),
         format!("{digits:?}, {kept}"),
-        "as typed, a JPEG of ≥ 2,000 pixels and ≤ 1 MB",
+        "as typed, an upright JPEG of ≥ 2,000 pixels and ≤ 1 MB",
     )?;
     phone.weigh(prove, "T-20481")?;
     phone.see("Net 29.02 t")?;
@@ -255,13 +263,13 @@ fn without_signal(office: &mut Office<'_>, mut phone: Phone, list: &str, prove: 
 }
 
 /// Presses "Send", and waits for the list with the entry.
-fn send(phone: &mut Phone) -> Result<Instant> {
+pub(super) fn send(phone: &mut Phone) -> Result<Instant> {
     phone.press("Send")?;
     phone.see("Will be sent in")?;
     Ok(Instant::now())
 }
 
-fn wait_status(office: &Office<'_>, load: &str, status: &str) -> Result<Duration> {
+pub(super) fn wait_status(office: &Office<'_>, load: &str, status: &str) -> Result<Duration> {
     let path = format!("/v1/loads/{load}");
     office
         .trial
@@ -354,7 +362,7 @@ fn wrong_clock(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result
     phone.weigh(&format!("{list}/{load}/collect"), "C-1")?;
     send(phone)?;
     wait_status(office, &load, "collected")?;
-    phone.reset_clock(&script)?;
+    phone.undo(&script)?;
     let at = office.read(&format!("/v1/loads/{load}"))?["collection"]["atUTC"].clone();
     let at = chrono::DateTime::parse_from_rfc3339(at.as_str().unwrap_or_default()).context("no time")?;
     let minutes = (chrono::Utc::now() - at.to_utc()).num_minutes();
@@ -390,7 +398,18 @@ fn refused(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
     let later = phone.set_clock(2)?;
     phone.go(list)?;
     phone.see("Something has waited for more than a day")?;
-    phone.reset_clock(&later)?;
+    phone.undo(&later)?;
+    // The browser may delete what it does not promise to keep.
+    for is_kept in [false, true] {
+        let script = format!("StorageManager.prototype.persist = async () => {is_kept}");
+        let script = phone.prepare(&script)?;
+        phone.go(list)?;
+        phone.see("1 entry is not accepted")?;
+        let warns = "document.querySelector('#signal').textContent.includes('may delete what is not sent')";
+        let warns = phone.browser.evaluate(&phone.page, warns)?;
+        ensure!(warns == json!(!is_kept), "a store that is kept: {is_kept}, a warning: {warns}");
+        phone.undo(&script)?;
+    }
     phone.go(list)?;
     phone.see("Not accepted: ")?;
     phone.wait_ready()?;
@@ -436,108 +455,6 @@ fn log_out(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()>
     )
 }
 
-/// A server in the place of the console: it says that Megan is logged in, and answers all else with a status and a
-/// media type, which are set. It listens until it is dropped.
-struct StandIn {
-    port: u16,
-    answer: Arc<Mutex<Option<(u16, &'static str)>>>,
-    /// Forms that were answered with it.
-    forms: Arc<Mutex<usize>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl StandIn {
-    fn start(port: u16) -> Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", port))?;
-        let answer = Arc::new(Mutex::new(Some((503, "text/plain"))));
-        let forms = Arc::<Mutex<usize>>::default();
-        let shared = (answer.clone(), forms.clone());
-        let thread = thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let Some(answer) = *shared.0.lock() else { break };
-                // A browser opens connections that it may never use.
-                let forms = shared.1.clone();
-                thread::spawn(move || respond(&stream, answer, &forms));
-            }
-        });
-        Ok(Self { port, answer, forms, thread: Some(thread) })
-    }
-
-    /// Sets the answer, and lets the phone send until it has dealt with it: one form after another, of which the first
-    /// may have got the answer of before.
-    fn answer(&self, phone: &mut Phone, answer: (u16, &'static str)) -> Result<()> {
-        *self.answer.lock() = Some(answer);
-        let before = *self.forms.lock();
-        let begun = Instant::now();
-        while *self.forms.lock() < before + 3 {
-            ensure!(begun.elapsed() < SENT, "the phone sends nothing");
-            phone.browser.evaluate(&phone.page, "dispatchEvent(new Event('online'))")?;
-            thread::sleep(Duration::from_millis(100));
-        }
-        Ok(())
-    }
-}
-
-impl Drop for StandIn {
-    fn drop(&mut self) {
-        *self.answer.lock() = None;
-        let _ = TcpStream::connect(("127.0.0.1", self.port));
-        // The console needs the port.
-        let _ = self.thread.take().map(JoinHandle::join);
-    }
-}
-
-/// Answers one request.
-fn respond(mut stream: &TcpStream, answer: (u16, &str), forms: &Mutex<usize>) -> Option<()> {
-    let mut reader = BufReader::new(stream);
-    let mut line = String::new();
-    let head: Vec<_> = iter::from_fn(|| {
-        line.clear();
-        reader.read_line(&mut line).ok()?;
-        Some(line.trim().to_ascii_lowercase()).filter(|line| !line.is_empty())
-    })
-    .collect();
-    let length = head.iter().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
-    reader.read_exact(&mut vec![0; length.unwrap_or_default()]).ok()?;
-    let is_me = head.first()?.contains("/driver/me");
-    let (status, media_type) = if is_me { (200, "application/json") } else { answer };
-    let me = json!({"owner": "driver-megan\n", "token": "x", "now": chrono::Utc::now().timestamp_millis()});
-    let body = if is_me { me.to_string() } else { "<h1>Welcome</h1>".to_owned() };
-    let start =
-        format!("HTTP/1.1 {status} Answer\r\ncontent-type: {media_type}\r\ncontent-length: {}", body.len());
-    stream.write_all(format!("{start}\r\nconnection: close\r\n\r\n{body}").as_bytes()).ok()?;
-    *forms.lock() += usize::from(head.first()?.starts_with("post"));
-    Some(())
-}
-
-/// Refusals that pass, and answers of others than the office, keep an entry waiting.
-fn temporary(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
-    let load = office.create_load("BG-DRIVER-8")?;
-    phone.weigh(&format!("{list}/{load}/collect"), "C-8")?;
-    office.service_mut(CONSOLE)?.kill()?;
-    send(phone)?;
-    let stand = StandIn::start(office.service(CONSOLE)?.port())?;
-    let answers =
-        [(401, "text/html"), (408, "text/html"), (429, "text/html"), (502, "text/html"), (200, "text/html")];
-    for answer in answers {
-        stand.answer(phone, answer)?;
-        let states = phone.entries("(all) => all.map(({state}) => state)")?;
-        ensure!(states == json!(["waiting"]), "after {answer:?} the entries are {states}");
-        if answer.0 == 401 {
-            phone.see("Log in again")?;
-        }
-    }
-    drop(stand);
-    office.restart(CONSOLE)?;
-    wait_status(office, &load, "collected")?;
-    office.trial.note(
-        "answers 401, 408, 429, 502 and the page of a hot spot",
-        "tried again, then sent",
-        "tried again",
-    );
-    Ok(())
-}
-
 /// The ids of files are stored before a proof is sent: days after a lost answer, it is sent again with the same ones.
 fn days_later(office: &mut Office<'_>, mut phone: Phone, list: &str) -> Result<Phone> {
     let load = office.create_load("BG-DRIVER-9")?;
@@ -549,14 +466,17 @@ fn days_later(office: &mut Office<'_>, mut phone: Phone, list: &str) -> Result<P
     let prove = format!("{list}/{load}/prove");
     phone.go(&prove)?;
     phone.wait_ready()?;
-    phone.browser.evaluate(&phone.page, PHOTOGRAPH)?;
-    phone.browser.wait(&phone.page, "document.querySelector('.photographs img')?.naturalWidth > 0")?;
+    for number in 1..=2 {
+        phone.browser.evaluate(&phone.page, PHOTOGRAPH)?;
+        let shown = format!("document.querySelectorAll('.photographs img')[{number} - 1]?.naturalWidth > 0");
+        phone.browser.wait(&phone.page, &shown)?;
+    }
     phone.weigh(&prove, "T-9")?;
     office.service("logistics")?.signal(Signal::STOP);
     let stored = (|| {
         phone.press("Send")?;
         let captured = format!(
-            "(entry) => entry.load === {} && entry.photographs[0].file && entry.captured",
+            "(entry) => entry.load === {} && entry.photographs.every(({{file}}) => file) && entry.captured",
             json!(load)
         );
         phone
@@ -571,18 +491,19 @@ fn days_later(office: &mut Office<'_>, mut phone: Phone, list: &str) -> Result<P
     phone.go(&office.url("/login?to=/driver")?)?;
     choose(&mut phone.browser, &phone.page, "driver-megan")?;
     wait_status(office, &load, "completed")?;
-    phone.reset_clock(&later)?;
+    phone.undo(&later)?;
     let proven = office.read(&format!("/v1/loads/{load}"))?;
     let at = chrono::DateTime::parse_from_rfc3339(proven["completedAtUTC"].as_str().unwrap_or_default());
     let off =
         at.context("no time")?.timestamp_millis() - captured.as_i64().context("no time on the phone")?;
     let proofs = office.read(&format!("/v1/loads/{load}/events?f:type=completed"))?;
-    let found = (proofs.as_array().map(Vec::len), count(office)?, off.abs() < 1000);
+    let files = proven["files"].as_array().map(Vec::len);
+    let found = (proofs.as_array().map(Vec::len), files, count(office)?, off.abs() < 1000);
     office.trial.expect(
-        found == (Some(1), before.map(|before| before + 1), true),
-        "a proof with a photograph that is sent again after three days",
+        found == (Some(1), Some(2), before.map(|before| before + 2), true),
+        "a proof with two photographs that is sent again after three days",
         format!("{found:?}"),
-        "one proof, one more file, the time of the first",
+        "one proof with two files, two more files, the time of the first",
     )?;
     Ok(phone)
 }
