@@ -11,7 +11,7 @@ const SPAN: Duration = Duration::from_secs(3_600);
 /// The equal parts of [`SPAN`] of which the requests are counted apart.
 pub(crate) const PARTS: usize = 12;
 /// How often metrics are read.
-pub(crate) const INTERVAL: Duration = Duration::from_mins(1);
+pub(crate) const INTERVAL: Duration = Duration::from_secs(60);
 
 /// The metrics of a process at one time.
 #[derive(Clone, Debug, PartialEq)]
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     fn minute(number: u64) -> SystemTime {
-        UNIX_EPOCH + Duration::from_mins(10_000 + number)
+        UNIX_EPOCH + Duration::from_secs((10_000 + number) * 60)
     }
 
     /// Returns the reading of a process at a minute, after so many requests and errors.
@@ -205,8 +205,8 @@ mod tests {
         let figures = readings.figures(&reading(109, 0, 1_200, 501));
         assert_eq!(figures.all, Counts { requests: 200.0, errors: 1.0 });
         assert_eq!(figures.parts[11], Counts { requests: 100.0, errors: 0.0 });
-        assert_eq!(figures.parts[10], Counts { requests: 0.0, errors: 0.0 });
-        assert_eq!(figures.parts.iter().map(|part| part.errors).sum::<f64>(), 1.0);
+        assert_eq!(figures.parts[10], Counts { requests: 100.0, errors: 1.0 });
+        assert!(figures.parts[..10].iter().all(|part| *part == Counts::default()));
         assert_eq!(figures.p99, Some(0.1));
         assert_eq!(figures.durations, [(Some(0.005), 100.0), (Some(0.1), 99.0), (None, 1.0)]);
         assert_eq!((figures.waiting, figures.oldest), (Some(5.0), Some(7.5)));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderMap;
+use actix_web::http::uri::PathAndQuery;
 use actix_web::web::{Bytes, Data};
 use actix_web::{FromRequest, HttpMessage, HttpRequest};
 use chrono::Utc;
@@ -167,7 +168,7 @@ async fn retry(console: &Console, request: &HttpRequest, cookies: &Cookies) -> R
     tokio::time::sleep(RETRY_PAUSE).await;
     let count = style.set(RETRIES, &(retries + 1).to_string(), RETRIES_SECONDS);
     request.extensions_mut().insert(NewCookies(vec![count]));
-    let to = way_back(request.uri().path_and_query().map(|path| path.as_str())).to_owned();
+    let to = way_back(request.uri().path_and_query().map(PathAndQuery::as_str)).to_owned();
     Err(Failure::Retry { to })
 }
 

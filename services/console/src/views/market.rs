@@ -8,7 +8,7 @@ use super::map::{self, Tiles};
 use crate::api::market::{Attachment, Clusters, Listing};
 use crate::api::{segment, with_query};
 use crate::format::{Clock, number, typed_number};
-use crate::market::{Area, Choice, Group, MarketQuery, SORTS, ages, animals, place, price, title};
+use crate::market::{Choice, Group, MarketQuery, SORTS, ages, animals, place, price, title};
 use crate::user::User;
 use crate::views::loads::counted;
 

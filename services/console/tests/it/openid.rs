@@ -488,10 +488,13 @@ fn tokens_of_6_kb_pass_the_servers_of_the_sample_proxy() {
         let _proxy = start_proxy(folder.path(), port, provided.console.running.address);
         // Each request refreshes them, so that its response has the cookies too.
         provided.tokens(|tokens| (tokens.lifetime, tokens.padding) = (30, 6_000));
-        let browser = provided.log_in().await;
+        let browser = Browser::new(&provided.console.url);
         for _ in 0..8 {
             provided.begin(&browser, "/loads").await;
         }
+        let begun = provided.begin(&browser, "/").await;
+        let reply = provided.come_back(&browser, &begun).await;
+        assert_eq!((reply.status, reply.location()), (303, "/"), "{}", reply.text);
         let bytes = browser.cookies().len();
         assert!(bytes > 8 << 10, "with those of other tabs that log in: {bytes} bytes");
         let reply = browser.get("/").await;

@@ -91,6 +91,7 @@ pub const SCENARIOS: &[(&str, Scenario)] = &[
         "map",
         Rows(&[
             Search {
+                clients: 1,
                 targets: &[(P50, AtMost(20_000.0))],
                 ..listings(
                     "map, Great Britain",
@@ -98,6 +99,7 @@ pub const SCENARIOS: &[(&str, Scenario)] = &[
                 )
             },
             Search {
+                clients: 1,
                 targets: &[(P50, AtMost(5_000.0))],
                 ..listings("map, a county", "/v1/listings?format=GEOJSON&clusterZoom=10&bbox={county}")
             },
