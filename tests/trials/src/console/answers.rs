@@ -1,5 +1,5 @@
-//! What answers the phone besides the office as it was: refusals that pass, the page of a hot spot, and a new release of
-//! the console.
+//! What answers the phone besides the office as it was: refusals that pass, the page of a hot spot, and a new release
+//! of the console.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -92,8 +92,14 @@ fn respond(mut stream: &TcpStream, answer: (u16, &str), forms: &Mutex<usize>) ->
     Some(())
 }
 
+/// Sends what the driver enters past these answers.
+pub(super) fn check(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+    temporary(office, phone, list)?;
+    new_release(office, phone, list)
+}
+
 /// Refusals that pass, and answers of others than the office, keep an entry waiting.
-pub(super) fn temporary(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+fn temporary(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
     let load = office.create_load("BG-DRIVER-8")?;
     phone.weigh(&format!("{list}/{load}/collect"), "C-8")?;
     office.service_mut(CONSOLE)?.kill()?;
@@ -124,7 +130,7 @@ pub(super) fn temporary(office: &mut Office<'_>, phone: &mut Phone, list: &str) 
 const RELEASES: [&str; 2] = ["// What is not sent yet.", "// What is not sent now."];
 
 /// A new release replaces the files that the phone keeps by itself, and what was entered with the old one is sent.
-pub(super) fn new_release(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
+fn new_release(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
     let load = office.create_load("BG-DRIVER-10")?;
     phone.go(list)?;
     let collect = format!("{list}/{load}/collect");

@@ -42,7 +42,9 @@ pub fn run(trial: &Trial<'_>, pictures: Option<&Path>) -> Result<()> {
     screens::check(&office, &mut browser, &pictures)?;
     crawl::check(&office, &mut browser)?;
     jobs::check(&mut office, &mut browser)?;
-    phone::check(&mut office)
+    let (mut phone, list) = phone::check(&mut office)?;
+    answers::check(&mut office, &mut phone, &list)?;
+    phone::check_later(&mut office, phone, &list)
 }
 
 /// The services with the sample market, and the console.
