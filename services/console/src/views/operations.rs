@@ -154,7 +154,7 @@ fn requests(figures: &Figures) -> Markup {
             let errors = Bar { share: part.errors / most, is_bad: true, text: bar.text.clone(), ..bar };
             [bar, errors]
         });
-    chart("Requests of the last hour, and errors among them", PARTS, bars)
+    chart("Requests and errors, every 5 minutes", PARTS, bars)
 }
 
 /// Returns a chart of how long requests take.
