@@ -58,10 +58,10 @@ pub struct Settings {
     pub development_issuer: String,
     /// The audience of development tokens.
     pub development_audience: String,
-    /// URL of the pictures of a tile server, with `{z}`, `{x}` and `{y}` (Web Mercator). Maps show them below what is
-    /// found. The browsers of visitors request them from there. Without it, maps have outlines only.
+    /// URL of map tiles, with `{z}`, `{x}` and `{y}` (Web Mercator). Browsers request the tiles from there. Without it,
+    /// maps have outlines only.
     pub tiles_url: Option<String>,
-    /// Whom maps with tiles name as their source, as the terms of the tile server demand.
+    /// The source that maps with tiles name, as the terms of the tile server demand.
     pub tiles_attribution: String,
     /// The time zone of times on pages, an IANA name.
     pub time_zone: String,
