@@ -56,7 +56,7 @@ pub struct Console {
     /// Header `Content-Security-Policy` of pages.
     policy: HeaderValue,
     tiles: Option<Tiles>,
-    /// What the metrics of each service have said, for administrators.
+    /// The metrics of each service in the last hour, for administrators.
     readings: [Mutex<Readings>; Service::ALL.len()],
     /// Whether the console stops, for responses that would not end by themselves.
     stopping: watch::Sender<bool>,

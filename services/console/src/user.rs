@@ -48,7 +48,7 @@ pub(crate) enum Failure {
     #[error("nobody is logged in")]
     LoggedOut { to: String },
     /// The tokens have expired, and another request of the browser may have refreshed them. The path of the request.
-    #[error("the request is to be sent again with the cookies of now")]
+    #[error("the request must be sent again with the present cookies")]
     Retry { to: String },
     /// Nobody is logged in any more who sends a form. Its path and fields, so that nothing is lost.
     #[error("nobody is logged in who sends the form")]

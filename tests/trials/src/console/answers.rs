@@ -1,4 +1,4 @@
-//! What answers the phone besides the office as it was: refusals that pass, the page of a hot spot, and a new release
+//! What may answer the phone in the place of the console: temporary refusals, the page of a hot spot, and a new release
 //! of the console.
 
 use std::fs::{self, Permissions};
@@ -92,7 +92,7 @@ fn respond(mut stream: &TcpStream, answer: (u16, &str), forms: &Mutex<usize>) ->
     Some(())
 }
 
-/// Sends what the driver enters past these answers.
+/// Checks that nothing that the driver enters is lost by these answers.
 pub(super) fn check(office: &mut Office<'_>, phone: &mut Phone, list: &str) -> Result<()> {
     temporary(office, phone, list)?;
     new_release(office, phone, list)
