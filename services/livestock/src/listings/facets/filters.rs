@@ -254,7 +254,8 @@ impl<'a> SingleListingMatcher<'a> {
 
     /// Returns true if the listing passes all filters.
     pub(crate) fn passes(&self, filters: &SearchFilters) -> bool {
-        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages, self.point, &self.place))
+        let ranges = filters.ranges.as_ref();
+        ranges.is_none_or(|ranges| ranges.passes(|| self.ages, self.point, || &self.place))
             && CompiledFilters::of(&filters.exact, &self.texts).rejected_by(&self.columns, 0) == 0
             && has_all_words(self.search_text, &filters.words)
     }
@@ -342,7 +343,10 @@ impl CompiledFilters {
         let status = columns.status[range.clone()].iter();
         let organisation = columns.organisation[range.clone()].iter();
         rejected_by.fill(0);
-        mark(rejected_by, status.clone(), |status| self.statuses[usize::from(status & 7)]);
+        // Compares all statuses, because a processor can do so for several listings at once, but not look up an array.
+        mark(rejected_by, status.clone(), |status| {
+            (0..).zip(self.statuses).fold(0, |all, (of, bits)| all | if *status == of { bits } else { 0 })
+        });
         if let Some(id) = self.category {
             let category = columns.category[range.clone()].iter();
             mark(rejected_by, category, |category| {
@@ -473,9 +477,9 @@ impl BoxLimit {
         Self { bbox, heights: bbox.heights(), on_map, inner: on_map.inner() }
     }
 
-    fn contains(&self, MapPoint { x, y }: MapPoint, place: &Place) -> bool {
+    fn contains<'a>(&self, MapPoint { x, y }: MapPoint, place: impl Fn() -> &'a Place) -> bool {
         self.inner.is_some_and(|inner| inner.contains(x, y))
-            || self.bbox.has_longitude(place.lon) && self.heights.contains(&place.unit_vector[2])
+            || self.bbox.has_longitude(place().lon) && self.heights.contains(&place().unit_vector[2])
     }
 }
 
@@ -507,17 +511,23 @@ impl RangeFilters {
         self.bbox.as_ref().map(|bbox| bbox.on_map)
     }
 
-    /// Returns whether a listing passes all filters.
-    pub(crate) fn passes(&self, ages: Ages, point: MapPoint, place: &Place) -> bool {
-        self.bbox.as_ref().is_none_or(|bbox| bbox.contains(point, place))
-            && self.within.as_ref().is_none_or(|within| within.contains(place.unit_vector))
+    /// Returns whether a listing passes all filters. Most listings are decided by their point: the other values are
+    /// read only if a filter needs them, because reading them from memory takes longer than comparing them.
+    pub(crate) fn passes<'a>(
+        &self,
+        ages: impl Fn() -> Ages,
+        point: MapPoint,
+        place: impl Fn() -> &'a Place,
+    ) -> bool {
+        self.bbox.as_ref().is_none_or(|bbox| bbox.contains(point, &place))
+            && self.within.as_ref().is_none_or(|within| within.contains(place().unit_vector))
             && self.min_age.as_ref().is_none_or(|limit| {
-                ages.min().is_some_and(|age| age >= limit.age.scaled())
-                    || ages.born().is_some_and(|born| born <= limit.born)
+                ages().min().is_some_and(|age| age >= limit.age.scaled())
+                    || ages().born().is_some_and(|born| born <= limit.born)
             })
             && self.max_age.as_ref().is_none_or(|limit| {
-                ages.max().is_some_and(|age| age <= limit.age.scaled())
-                    || ages.born().is_some_and(|born| born > limit.born)
+                ages().max().is_some_and(|age| age <= limit.age.scaled())
+                    || ages().born().is_some_and(|born| born > limit.born)
             })
     }
 }

@@ -180,21 +180,44 @@ impl FacetIndex {
     /// Counts the listings of a search.
     fn count(&self, filters: &SearchFilters, compiled: &CompiledFilters, stored: &StoredMatches) -> Counts {
         let mut counts = Counts::new(self.texts.terms.len());
+        let words = self.words.filter(&filters.words, filters.audience, &stored.long_texts);
         self.scan(filters, compiled, stored, |start, bits| {
+            if !filters.is_cached() {
+                for (at, bits) in (start..).zip(bits.iter_mut()) {
+                    if !rejected::by_several(*bits) && !self.passes(at, filters, words.as_ref()) {
+                        *bits = rejected::BY_ALL;
+                    }
+                }
+            }
             counts.add(&self.columns, (&self.ages, &self.prices), start, bits, compiled.present);
         });
         counts
     }
 
-    /// Visits blocks of listings, with their first slot and the bits of [`rejected`] for each of them.
+    /// Calls a closure with the slot of each listing that a search finds.
+    fn each_match(
+        &self,
+        filters: &SearchFilters,
+        compiled: &CompiledFilters,
+        stored: &StoredMatches,
+        mut visit: impl FnMut(usize),
+    ) {
+        let words = self.words.filter(&filters.words, filters.audience, &stored.long_texts);
+        self.scan(filters, compiled, stored, |start, bits| {
+            let not_rejected = memchr::memchr_iter(0, bits).map(|at| start + at);
+            not_rejected.filter(|at| self.passes(*at, filters, words.as_ref())).for_each(&mut visit);
+        });
+    }
+
+    /// Visits blocks of listings, with their first slot and the bits of [`rejected`] for each of them, before
+    /// [`Self::passes`].
     fn scan(
         &self,
         filters: &SearchFilters,
         compiled: &CompiledFilters,
         stored: &StoredMatches,
-        mut visit: impl FnMut(usize, &[u8]),
+        mut visit: impl FnMut(usize, &mut [u8]),
     ) {
-        let words = self.words.filter(&filters.words, filters.audience, &stored.long_texts);
         let on_map = filters.ranges.as_ref().and_then(|ranges| ranges.box_on_map());
         let mut bits = [0; BLOCK];
         let mut scan_block = |start: usize, len: usize| {
@@ -207,13 +230,6 @@ impl FacetIndex {
                     *bits |= if on_map.contains(*x, *y) { 0 } else { rejected::BY_ALL };
                 }
             }
-            if !filters.is_cached() {
-                for (at, bits) in (start..).zip(bits.iter_mut()) {
-                    if !rejected::by_several(*bits) && !self.passes(at, filters, words.as_ref()) {
-                        *bits = rejected::BY_ALL;
-                    }
-                }
-            }
             visit(start, bits);
         };
         if let Some(ids) = &stored.wishlist {
@@ -223,19 +239,6 @@ impl FacetIndex {
             let starts = (0..self.len()).step_by(BLOCK);
             starts.for_each(|start| scan_block(start, BLOCK.min(self.len() - start)));
         }
-    }
-
-    /// Calls a closure with the slot of each listing that a search finds.
-    fn each_match(
-        &self,
-        filters: &SearchFilters,
-        compiled: &CompiledFilters,
-        stored: &StoredMatches,
-        mut visit: impl FnMut(usize),
-    ) {
-        self.scan(filters, compiled, stored, |start, bits| {
-            (start..).zip(bits).filter(|(_, bits)| **bits == 0).for_each(|(at, _)| visit(at));
-        });
     }
 
     /// Counts the listings of a search without coordinates and, with a zoom, those with coordinates by cell.
@@ -266,7 +269,8 @@ impl FacetIndex {
     #[inline]
     fn passes(&self, at: usize, filters: &SearchFilters, words: Option<&WordFilter<'_>>) -> bool {
         let point = MapPoint { x: self.map_x[at], y: self.map_y[at] };
-        filters.ranges.as_ref().is_none_or(|ranges| ranges.passes(self.ages[at], point, &self.places[at]))
+        let ranges = filters.ranges.as_ref();
+        ranges.is_none_or(|ranges| ranges.passes(|| self.ages[at], point, || &self.places[at]))
             && words.is_none_or(|words| words.passes(at, self.ids[at]))
     }
 
