@@ -118,6 +118,7 @@ fn name_of(user: &str) -> &'static str {
 
 fn body(title: &str, is_draft: bool) -> Value {
     let breed = if title.contains("Hereford") { "Hereford" } else { "Welsh Black" };
+    let quantity = title.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or(1_u32);
     json!({
         "type": "selling", "isDraft": is_draft, "categoryIds": [],
         "location": {
@@ -126,6 +127,6 @@ fn body(title: &str, is_draft: bool) -> Value {
         },
         "price": { "type": "fixed", "pricePerUnit": { "amount": 1250, "currency": "GBP" } },
         "files": null, "description": format!("{title}, farm assured."), "tags": ["farm assured"],
-        "properties": { "title": title, "breed": breed, "breedType": "pure", "quantity": 4 },
+        "properties": { "title": title, "breed": breed, "breedType": "pure", "quantity": quantity },
     })
 }
