@@ -20,6 +20,6 @@ addEventListener("keydown", (event) => {
   if (!target) return;
   event.preventDefault();
   if (target.type === "radio") target.checked = true;
-  if (target.dataset.press) target.focus();
+  if (target.dataset.press) (target.querySelector("textarea") ?? target).focus();
   else target.click();
 });

@@ -60,17 +60,16 @@ async fn show(
     let entries = queue(&open.value);
     let chosen = parameters.find("listing").or_else(|| entries.first().map(|entry| entry.listing_id));
     let ids = entries.iter().map(|entry| entry.listing_id).collect::<Vec<_>>().join(",");
-    let (listings, case) = futures_util::join!(
-        async { if ids.is_empty() { Vec::new() } else { find_by_ids(&caller, &ids).await } },
-        async {
+    let (listings, decided, case) =
+        futures_util::join!(find_by_ids(&caller, &ids), find_by_ids(&caller, parameters.get("of")), async {
             match chosen {
                 Some(id) => find_case(&caller, id, &mut missing).await.map(Some),
                 None => Ok(None),
             }
-        },
-    );
+        },);
     let case = case?;
-    let done = done(parameters.get("done"), parameters.get("left"));
+    let decided = decided.first();
+    let done = done(parameters.get("done"), parameters.get("left"), decided);
     let view = ModerationView {
         user,
         clock: console.clock,
@@ -82,12 +81,17 @@ async fn show(
         suspended: &suspended,
         missing: &missing,
         done: done.as_deref(),
+        decided,
         refused,
     };
     Ok(html_with(status, &document(user, Section::Moderation, "Moderation", &view.markup())))
 }
 
+/// Reads listings by their ids, separated by commas.
 async fn find_by_ids(caller: &Caller<'_>, ids: &str) -> Vec<Listing> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
     let found = caller.get(Service::Livestock, "/v1/listings/by-ids", &[("ids", ids)]).await;
     found.map(|reply| reply.value).unwrap_or_default()
 }
@@ -120,13 +124,20 @@ async fn find_case(caller: &Caller<'_>, id: &str, missing: &mut Vec<String>) -> 
     Ok(Case { pictures: pictures?, removed, events, reports, others, earlier, listing })
 }
 
-fn done(name: &str, left: &str) -> Option<String> {
+/// Returns what was done, if anything was. `decided` is the listing that it was done to.
+fn done(name: &str, left: &str, decided: Option<&Listing>) -> Option<String> {
     let left = left.parse::<u64>().unwrap_or_default();
     let stay = format!("Not all is done: {} of it stayed open. Decide again.", counted(left, "report"));
+    let was_closed = decided.is_some_and(|listing| listing.status != "cancelled");
     let sentence = match name {
         "dismissed" => "Left on the market. All reports of it are settled.",
+        "removed" if was_closed => {
+            "It was closed before, and stays visible as it is. All reports of it are settled."
+        }
         "removed" => "Removed from the market. All reports of it are settled.",
-        "suspended" => "Removed, and the seller is suspended: nothing of it is on the market.",
+        "suspended" => {
+            "All reports of it are settled, and the seller is suspended: nothing of it is for sale."
+        }
         "suspended-only" => {
             "The seller is suspended. Somebody else has decided on the reports meanwhile, as you see here."
         }
@@ -155,7 +166,7 @@ pub(super) async fn decide(console: Data<Console>, form: PostForm) -> Result<Htt
     let PostForm { user, fields } = form;
     let is_removed = fields.get("outcome") == "listing_removed";
     let suspends = is_removed && fields.find("suspend").is_some();
-    if let Some(error) = note_error(fields.get("note"), suspends) {
+    if let Some(error) = note_error(fields.get("note"), is_removed, suspends) {
         return show_again(&console, &user, &fields, &error, StatusCode::BAD_REQUEST).await;
     }
     let caller = user.caller(&console.api);
@@ -188,8 +199,8 @@ pub(super) async fn decide(console: Data<Console>, form: PostForm) -> Result<Htt
         // A colleague was quicker.
         (0, true) => lead("suspended-only", &[listing]),
         (0, false) => lead("decided", &[listing]),
-        (_, true) => lead("suspended", &[]),
-        (_, false) => lead(if is_removed { "removed" } else { "dismissed" }, &[]),
+        (_, true) => lead("suspended", &[("of", listing.1)]),
+        (_, false) => lead(if is_removed { "removed" } else { "dismissed" }, &[("of", listing.1)]),
     }
 }
 
@@ -198,10 +209,10 @@ fn note_is(message: String) -> FieldError {
 }
 
 /// Returns what is wrong with a note, before anything is done.
-fn note_error(note: &str, suspends: bool) -> Option<FieldError> {
+fn note_error(note: &str, is_removed: bool, suspends: bool) -> Option<FieldError> {
     let most = if suspends { MAX_REASON_CHARS } else { MAX_NOTE_CHARS };
-    let message = if suspends && note.is_empty() {
-        "is needed to suspend a seller".to_owned()
+    let message = if is_removed && note.is_empty() {
+        "is needed to remove a listing".to_owned()
     } else if note.chars().count() > most {
         format!("has more than {most} characters")
     } else {

@@ -121,7 +121,10 @@ pub(super) async fn export(
     parts.push(Box::pin(stream::once(async { Ok(Bytes::from_static(b"}\n")) })));
     let mut response = HttpResponse::Ok();
     response.content_type("application/json");
-    response.insert_header(("content-disposition", "attachment; filename=\"personal-data.json\""));
+    // An id may have characters that a header or a file system has not.
+    let name: String = id.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let name = format!("attachment; filename=\"personal-data-{name}.json\"");
+    response.insert_header(("content-disposition", name));
     Ok(response.streaming(stream::iter(parts).flatten()))
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct ModerationView<'a> {
     pub(crate) suspended: &'a [Suspended],
     pub(crate) missing: &'a [String],
     pub(crate) done: Option<&'a str>,
+    /// The listing that was decided on.
+    pub(crate) decided: Option<&'a Listing>,
     /// A decision that was refused, and what is wrong: with its note, or else with all of it.
     pub(crate) refused: Option<(&'a Fields, &'a FieldError)>,
 }
@@ -59,21 +61,31 @@ impl ModerationView<'_> {
                 h1 { "Moderation" }
                 small { (counted(self.total.unwrap_or_default(), "open report")) ", " (counted(self.entries.len() as u64, "listing")) }
             }
-            @if let Some(done) = self.done { p.notice role="status" { (done) } }
+            @if let Some(done) = self.done {
+                p.notice role="status" {
+                    @if let Some(listing) = self.decided { a href={ "/market/" (segment(&listing.id)) } { (title(listing)) } ": " }
+                    (done)
+                    @if self.decided.is_some_and(|listing| self.is_suspended(listing)) { " " a href="#suspended" { "Suspended sellers" } }
+                }
+            }
             @for missing in self.missing { p.notice.bad role="status" { (missing) } }
             @if let Some((_, error)) = self.refused { (other_notices(std::slice::from_ref(error), &["note"])) }
             @if self.entries.is_empty() && self.case.is_none() {
                 div.card.pad { p { "There is nothing to decide. Reports of listings appear here, the oldest first." } }
             } @else {
+                p.muted data-keys { "Keys: j and k go through the queue, n to the note, d and r to the buttons, which Enter presses." }
+                (module("keys.js"))
                 div.queue {
                     (self.queue())
                     @if let Some(case) = self.case { (self.case_of(case)) }
                 }
-                p.muted data-keys { "Keys: j and k go through the queue, d leaves it on the market, r goes to Remove." }
-                (module("keys.js"))
             }
             (self.suspended())
         }
+    }
+
+    fn is_suspended(&self, listing: &Listing) -> bool {
+        self.suspended.iter().any(|organisation| organisation.id == listing.organisation_id)
     }
 
     fn queue(&self) -> Markup {
@@ -114,6 +126,7 @@ impl ModerationView<'_> {
         let open: Vec<_> = case.reports.iter().filter(|report| report.status == "open").collect();
         let settled: Vec<_> = case.reports.iter().filter(|report| report.status != "open").collect();
         let changed: Vec<_> = changed(&case.events, &case.reports).collect();
+        let has_picture = !case.pictures.is_empty();
         html! {
             div.grid {
                 section.card {
@@ -129,7 +142,11 @@ impl ModerationView<'_> {
                                 }
                             }
                         }
-                        p { (listing.organisation_name) " · " (place(&listing.location.address)) " · " b { (price(listing)) } }
+                        @if !has_picture { p.muted { "There is no picture." } }
+                        p {
+                            (listing.organisation_name) @if self.is_suspended(listing) { " " small.late { "suspended" } }
+                            " · " (place(&listing.location.address)) " · " b { (price(listing)) }
+                        }
                         p.text { (listing.description) }
                         @if !changed.is_empty() {
                             h2 { "Changed since it was reported" }
@@ -177,7 +194,7 @@ impl ModerationView<'_> {
             Some((fields, error)) => (fields, std::slice::from_ref(error)),
             None => (&nothing, &[][..]),
         };
-        let note = TextField::new("note", "Note", typed, errors);
+        let note = TextField::new("note", "Note for administrators, needed to remove", typed, errors);
         let first = open.first().map_or("", |report| report.id.as_str());
         let request = format!("-X POST \"$LIVESTOCK/v1/reports/{first}/resolve\"");
         html! {
@@ -185,13 +202,13 @@ impl ModerationView<'_> {
                 (form_token(self.user))
                 input type="hidden" name="listing" value=(listing.id);
                 @for report in open { input type="hidden" name="report" value=(report.id); }
-                (note.lines(2))
+                div data-key="n" data-press="yes" { (note.lines(2)) }
                 label {
                     input type="checkbox" name="suspend" value="yes" checked[typed.find("suspend").is_some()];
-                    " With Remove, also suspend " (listing.organisation_name) ": nothing of it stays on the market"
+                    " With Remove, also suspend " (listing.organisation_name) ": nothing of it stays for sale"
                 }
                 div.actions {
-                    button.primary name="outcome" value="dismissed" data-key="d" { "Leave it on the market" }
+                    button.primary name="outcome" value="dismissed" data-key="d" data-press="yes" { "Leave it on the market" }
                     button.danger name="outcome" value="listing_removed" data-key="r" data-press="yes" { "Remove" }
                 }
             }
@@ -203,7 +220,7 @@ impl ModerationView<'_> {
     fn suspended(&self) -> Markup {
         html! {
             @if !self.suspended.is_empty() {
-                section.card.apart {
+                section.card.apart id="suspended" {
                     header { h2 { "Suspended sellers" } }
                     ul.list {
                         @for organisation in self.suspended {

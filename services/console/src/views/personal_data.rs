@@ -108,8 +108,8 @@ impl PersonalDataView<'_> {
                 form.fields.pad method="post" action="/personal-data/erase" {
                     h2 { "Erase" }
                     p {
-                        "The id and the name of " b { (self.id) } " are replaced in all records. Loads and listings stay. This cannot be "
-                        "undone. First make sure that the person cannot log in any more."
+                        "This is the last step and cannot be undone. The id and the name of " b { (self.id) } " are replaced in all "
+                        "records. Loads, listings and their files stay. First make sure that the person cannot log in any more."
                     }
                     (form_token(self.user))
                     input type="hidden" name="user" value=(self.id);

@@ -152,7 +152,7 @@ impl WebhookView<'_> {
         let redeliver = html! {
             label {
                 "Deliver again what failed since "
-                input.short name="since" value=[first] placeholder="10 Dec 2026" required autocomplete="off";
+                input.short name="since" value=[first] placeholder="24/11/2026" required autocomplete="off";
             }
             " " button { "Deliver again" }
             @if let Some(failed) = failed { p.muted { (counted(*failed, "event")) " failed in all." } }

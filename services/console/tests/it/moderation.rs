@@ -43,7 +43,8 @@ fn reports_of_one_listing_are_one_entry_and_one_outcome_settles_all() {
         assert!(!page.text.contains("Not sound"), "the oldest first: {}", page.text);
         let decide = "/moderation/decide";
         let reply = anna.send_form(&page, decide, &[("outcome", "dismissed"), ("note", "It is fine")]).await;
-        assert_eq!((reply.status, reply.location()), (303, "/moderation?done=dismissed"), "{}", reply.text);
+        let done = format!("/moderation?of={first}&done=dismissed");
+        assert_eq!((reply.status, reply.location()), (303, &*done), "{}", reply.text);
         let settled = reports(&office, &first).await;
         for index in 0..2 {
             assert_eq!(
@@ -51,12 +52,11 @@ fn reports_of_one_listing_are_one_entry_and_one_outcome_settles_all() {
                 (&json!("dismissed"), &json!("It is fine"))
             );
         }
-        let next = anna.get("/moderation?done=dismissed").await;
-        assert!(
-            next.text.contains("Not sound") && next.text.contains("All reports of it are settled"),
-            "{}",
-            next.text
+        let next = anna.get(&done).await;
+        let decided = format!(
+            "<a href=\"/market/{first}\">First</a>: Left on the market. All reports of it are settled."
         );
+        assert!(next.text.contains("Not sound") && next.text.contains(&decided), "{}", next.text);
         // The earlier outcomes of the seller.
         let (_, earlier) = next.text.split_once("Decided before on other listings of Penybont Farm").unwrap();
         assert!(earlier.contains("Left on the market: It is fine") && earlier.contains(&first), "{earlier}");
@@ -79,7 +79,7 @@ fn removing_and_suspending_is_one_go() {
         let remove = [("outcome", "listing_removed"), ("suspend", "yes")];
         let refused = anna.send_form(&page, decide, &remove).await;
         assert!(
-            refused.status == 400 && refused.text.contains("Is needed to suspend a seller"),
+            refused.status == 400 && refused.text.contains("Is needed to remove a listing"),
             "{}",
             refused.text
         );
@@ -95,7 +95,13 @@ fn removing_and_suspending_is_one_go() {
         assert_eq!(reports(&office, &reported).await[0]["status"], "open");
         let reply =
             anna.send_form(&refused, decide, &[("outcome", "listing_removed"), ("note", "Fraud")]).await;
-        assert_eq!(reply.location(), "/moderation?done=suspended", "{}", reply.text);
+        assert_eq!(reply.location(), format!("/moderation?of={reported}&done=suspended"), "{}", reply.text);
+        let page = anna.get(reply.location()).await;
+        assert!(
+            page.text.contains("Reported</a>: ") && page.text.contains("href=\"#suspended\""),
+            "{}",
+            page.text
+        );
         let tom = user("tom", "wye-valley-farm", "Wye Valley Farm");
         let found = office.livestock.get("/v1/listings").by(&tom).send().await.ok();
         assert_eq!(found, json!([]), "nothing of the seller is on the market: {other}");
@@ -179,7 +185,9 @@ fn what_was_reported_stays_readable_after_an_edit_and_a_removal() {
             assert!(page.text.contains(shown), "{shown}: {}", page.text);
         }
         assert_eq!(browser.get(&format!("/files/{}", stored.as_str().unwrap())).await.status, 200);
-        browser.send_form(&page, "/moderation/decide", &[("outcome", "listing_removed")]).await;
+        let remove = [("outcome", "listing_removed"), ("note", "Not gold")];
+        let reply = browser.send_form(&page, "/moderation/decide", &remove).await;
+        assert!(browser.get(reply.location()).await.ok().contains("</a>: Removed from the market."));
         let page = browser.get(&format!("/moderation?listing={id}")).await.ok();
         let decided = ["No sheep is gold", "Removed from the market", "Decided before"];
         for shown in decided.into_iter().chain(reported) {
