@@ -70,6 +70,7 @@ pub fn for_trial(name: &str) -> &'static [&'static str] {
             "bash",
             "curl",
             "docker-compose",
+            "git",
             "hadolint",
             "kubectl",
             "kubernetes-validate",

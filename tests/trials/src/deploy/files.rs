@@ -1,5 +1,5 @@
-//! Files that existing tools check on their own (the Dockerfile, shell scripts, the systemd unit), and the secrets that
-//! `deploy/secrets.sh` creates.
+//! Files that existing tools check on their own (the Dockerfile, shell scripts, the systemd unit), the build context of
+//! the images, and the secrets that `deploy/secrets.sh` creates.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -103,6 +103,40 @@ fn unit(trial: &Trial<'_>, service: &str, more: Option<&str>) -> Result<()> {
     output_without_warnings(analyze()?.args(["verify", "--man=no"]).arg(&instance))?;
     let threshold = format!("--threshold={MAX_EXPOSURE}");
     output(analyze()?.args(["security", "--offline=true", "--no-pager", &threshold]).arg(&instance))?;
+    Ok(())
+}
+
+/// Lets Cargo read the workspace in the build context of the images: compiling it would take too long.
+pub fn check_build_context(trial: &Trial<'_>) -> Result<()> {
+    let root = checkout::root();
+    let dockerfile = read(&root.join(DOCKERFILE))?.replace("\\\n", "");
+    let from_loop = dockerfile.find("for manifest in").map(|begin| &dockerfile[begin..]);
+    let make_libraries = from_loop.and_then(|text| text.split_once(" done"));
+    let (make_libraries, _) = make_libraries.context("the Dockerfile makes no empty libraries")?;
+    // Git reads the same patterns, if those for the root of the context begin with a slash.
+    let anchored = |line: &str| match line.strip_prefix('!') {
+        Some(path) => format!("!/{path}\n"),
+        None if line == "*" => "/*\n".to_owned(),
+        None => format!("{line}\n"),
+    };
+    let patterns: String = read(&root.join(".dockerignore"))?.lines().map(anchored).collect();
+    let (excluded, context) = (trial.path("dockerignore"), trial.path("context"));
+    fs::write(&excluded, patterns).context("cannot write the patterns")?;
+    fs::create_dir_all(&context).context("cannot create the build context")?;
+    let excluded = format!("--exclude-from={}", excluded.display());
+    let list = |options: &[&str]| output(in_root("git")?.arg("ls-files").args(options));
+    let ignored = list(&["--cached", "--ignored", &excluded])?;
+    let ignored: BTreeSet<_> = ignored.lines().collect();
+    for path in list(&[])?.lines().filter(|path| !ignored.contains(path)) {
+        let copy = context.join(path);
+        copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::copy(root.join(path), copy).with_context(|| format!("cannot copy {path}"))?;
+    }
+    let read_workspace =
+        format!("{make_libraries} done && cargo metadata --no-deps --format-version 1 --offline");
+    output(Command::new("sh").args(["-c", &read_workspace]).current_dir(&context))
+        .context("Cargo cannot read the build context, which .dockerignore selects")?;
+    trial.note("build context of the images", "read by Cargo", "read by Cargo");
     Ok(())
 }
 

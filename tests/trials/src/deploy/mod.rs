@@ -36,6 +36,7 @@ pub fn run(trial: &Trial<'_>) -> Result<()> {
     let count = objects::check(&rules)?;
     trial.note("rules for the Compose files and deploy/kubernetes", format!("{count} hold"), "all hold");
 
+    files::check_build_context(trial)?;
     files::check_secrets(trial, &Compose::load_demo()?)
 }
 
