@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::api::market::{Address, Listing, Money};
+use crate::api::market::{Address, Listing, Location, Money};
 use crate::format::{number, typed_number};
 
 /// Characters of a description that stand for a title.
@@ -70,10 +70,15 @@ pub(crate) fn animals(listing: &Listing) -> Option<u64> {
 }
 
 /// Returns city, region and postcode, as far as they are known.
-pub(crate) fn place(address: &Address) -> String {
-    let parts = [&address.city, &address.region, &address.postcode].map(Option::as_deref);
+pub(crate) fn place(location: &Location) -> String {
+    let Address { city, region, postcode, .. } = &location.address;
+    let parts = [city, region, postcode].map(Option::as_deref);
     let parts: Vec<_> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    if parts.is_empty() { "Place not given".to_owned() } else { parts.join(", ") }
+    match (parts.is_empty(), &location.coordinates) {
+        (false, _) => parts.join(", "),
+        (true, Some(_)) => "A point on the map".to_owned(),
+        (true, None) => "Place not given".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -84,6 +89,17 @@ mod tests {
 
     fn listing(members: Value) -> Listing {
         from_value(members).unwrap()
+    }
+
+    #[test]
+    fn a_place_is_its_address_or_a_point() {
+        let text = |members| place(&listing(json!({"location": members})).location);
+        assert_eq!(
+            text(json!({"address": {"city": "Brecon", "region": "", "postcode": "LD3 7HR"}})),
+            "Brecon, LD3 7HR"
+        );
+        assert_eq!(text(json!({"coordinates": {"lat": 51.9, "lon": -3.4}})), "A point on the map");
+        assert_eq!(text(json!({})), "Place not given");
     }
 
     #[test]

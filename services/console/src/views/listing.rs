@@ -227,7 +227,7 @@ impl ListingView<'_> {
         html! {
             section.card.where {
                 div.pad {
-                    (place(&location.address))
+                    (place(location))
                     @if let Some(postcode) = &location.address.postcode {
                         " · " a href=(with_query("/market", &[("near", postcode), ("within", "50")])) { "More within 50 km" }
                     }

@@ -208,7 +208,7 @@ impl MarketView<'_> {
                 }
                 div.pad {
                     (labels(listing))
-                    small { (listing.organisation_name) " · " (place(&listing.location.address)) }
+                    small { (listing.organisation_name) " · " (place(&listing.location)) }
                     @if let Some(distance) = listing.distance_km { small { (typed_number(distance.round())) " km away" } }
                     span.price { (price(listing)) }
                     @if self.user.is_some() { (self.wish(listing)) }
@@ -260,7 +260,7 @@ impl MarketView<'_> {
                 td.num.wide { (animals(listing).map_or_else(dash, |count| count.to_string())) }
                 td.wide { (ages(listing).unwrap_or_else(dash)) }
                 td.c-status { (price(listing)) }
-                td.c-date { (place(&listing.location.address)) }
+                td.c-date { (place(&listing.location)) }
                 td.num.wide { (listing.distance_km.map_or_else(dash, |distance| number(distance).replace(".00", ""))) }
                 td.wide { (listing.organisation_name) }
                 td.wide { (listing.published_at.as_ref().map_or_else(dash, |at| self.clock.time(at))) }

@@ -145,7 +145,7 @@ impl ModerationView<'_> {
                         @if !has_picture { p.muted { "There is no picture." } }
                         p {
                             (listing.organisation_name) @if self.is_suspended(listing) { " " small.late { "suspended" } }
-                            " · " (place(&listing.location.address)) " · " b { (price(listing)) }
+                            " · " (place(&listing.location)) " · " b { (price(listing)) }
                         }
                         p.text { (listing.description) }
                         @if !changed.is_empty() {
