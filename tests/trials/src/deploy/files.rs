@@ -132,7 +132,8 @@ pub fn check_build_context(trial: &Trial<'_>) -> Result<()> {
         copy.parent().map_or(Ok(()), fs::create_dir_all)?;
         fs::copy(root.join(path), copy).with_context(|| format!("cannot copy {path}"))?;
     }
-    // Cargo looks for the targets of all manifests before it compiles one crate, here an empty one without dependencies.
+    // Cargo looks for the targets of all manifests before it compiles one crate, here an empty one without
+    // dependencies.
     let check = format!("{make_libraries} done && cargo check --quiet --offline --locked -p structure --lib");
     output(Command::new("sh").args(["-c", &check]).current_dir(&context))
         .context("Cargo cannot read the build context, which .dockerignore selects")?;
